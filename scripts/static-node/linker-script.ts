@@ -1,0 +1,59 @@
+import { type Piece, placed } from './assembly.ts';
+import type { Plan } from './plan.ts';
+import { StaticNodeError } from './static-node-error.ts';
+
+/** Where the libraries go: far below the binary, whose lowest address is 4 MiB or more, and above `vm.mmap_min_addr`. */
+export const librariesStart = 0x100000;
+
+/** What the thread pointer's block is aligned to at least, so that the template's end is where the binary expects it. */
+const tlsAlignment = 64;
+
+/**
+ * The default linker script for a static program, with the binary's pieces at their own addresses, its TLS block
+ * last in the template, and its constructors after the libraries'.
+ *
+ * @throws StaticNodeError ETOOL where the default script has another form than the one that is known
+ */
+export function linkerScript(standard: string, plan: Plan, pieces: readonly Piece[]): string {
+  const align = Math.max(tlsAlignment, plan.tls.align);
+  const tls = `.tdata ALIGN(${align}) : {
+    PROVIDE_HIDDEN (__tdata_start = .);
+    *(.tdata .tdata.* .gnu.linkonce.td.*)
+    *(.tbss .tbss.* .gnu.linkonce.tb.*) *(.tcommon)
+    . = ALIGN(${align}) + ${(align - (plan.tls.size % align)) % align};
+    KEEP (*(${placed.tls}))
+  }
+`;
+  const sections = pieces.map(
+    ({ name, start }) => `  ${name} 0x${start.toString(16)} : { KEEP (*(${name})) }\n`,
+  );
+  const tables = [placed.constants, placed.unwindTable];
+  let script = standard;
+  const edit = (what: string, anchor: RegExp, replacement: (found: string) => string) => {
+    if (script.match(new RegExp(anchor, 'g'))?.length !== 1) {
+      throw new StaticNodeError(
+        'ETOOL',
+        `the default linker script of this ld has no place for ${what} (looked for ${anchor.source})`,
+      );
+    }
+    script = script.replace(anchor, (found) => replacement(found));
+  };
+  edit('thread-local storage', /\.tdata\s*:\s*\{[^}]*\}\s*\.tbss\s*:\s*\{[^}]*\}/, () => tls);
+  edit(
+    'tables',
+    /\.rodata\s*:\s*\{[^}]*\}/,
+    (found) => `${found}\n${tables.map((name) => `  ${name} : { KEEP (*(${name})) }\n`).join('')}`,
+  );
+  edit(
+    'constructors',
+    /PROVIDE_HIDDEN \(__init_array_end = \.\);/,
+    (found) => `KEEP (*(${placed.initArray}))\n    ${found}`,
+  );
+  edit(
+    'destructors',
+    /PROVIDE_HIDDEN \(__fini_array_end = \.\);/,
+    (found) => `KEEP (*(${placed.finiArray}))\n    ${found}`,
+  );
+  edit('the binary', /\. = DATA_SEGMENT_END \(\.\);/, (found) => `${found}\n${sections.join('')}`);
+  return script;
+}

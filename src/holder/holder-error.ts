@@ -1,0 +1,51 @@
+import { getSystemErrorMessage } from 'node:util';
+
+/**
+ * A failure of `container-disk`, in the words that the person on call needs.
+ *
+ * `message` is `<what> <path>: <why>`; `code` is the errno name (`EACCES`) where a system call failed, and
+ * otherwise one of the program's own: `EINUSE`, `ENOTSOCKET`, `EPATH`, `ENOEXECMOUNT`, `EUSAGE`.
+ */
+export class HolderError extends Error {
+  override readonly name = 'HolderError';
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** Wraps what a system call threw; anything that is not a system error is passed on as it is. */
+  static from(error: unknown, what: string, path: string): Error {
+    if (!isSystemError(error)) return error instanceof Error ? error : new Error(String(error));
+    return new HolderError(error.code, `${what} ${printable(path)}: ${reason(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** An error of a system call as Node.js throws it: errno(3) by name and, negated, by number. */
+export type SystemError = Error & { code: string; errno: number };
+
+export function isSystemError(error: unknown): error is SystemError {
+  return error instanceof Error && 'errno' in error && 'code' in error;
+}
+
+/** The text of strerror(3) with the name of the errno: `permission denied (EACCES)`. */
+export function reason(error: SystemError): string {
+  return `${getSystemErrorMessage(error.errno)} (${error.code})`;
+}
+
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const longestShown = 400;
+
+/** A path as one line of a log may hold it: control characters escaped, the middle of a very long one left out. */
+export function printable(path: string): string {
+  const escaped = path.replace(unprintable, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `\\u{${code.toString(16)}}`;
+  });
+  if (escaped.length <= longestShown) return escaped;
+  const half = longestShown / 2;
+  return `${escaped.slice(0, half)}…${escaped.slice(-half)}`;
+}

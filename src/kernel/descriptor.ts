@@ -1,0 +1,47 @@
+import { closeSync, openSync } from 'node:fs';
+
+/** An owned file descriptor; it is closed when it is disposed of. */
+export class Descriptor implements Disposable {
+  #number: number | undefined;
+
+  constructor(number: number) {
+    this.#number = number;
+  }
+
+  /** open(2) by a path that is trusted, O_CLOEXEC as always in Node.js. */
+  static open(path: string, flags: number, mode?: number): Descriptor {
+    return new Descriptor(openSync(path, flags, mode));
+  }
+
+  get number(): number {
+    if (this.#number === undefined) throw new TypeError('the descriptor is closed');
+    return this.#number;
+  }
+
+  /** What leads to the open file, however it is named now: proc_pid_fd(5). */
+  get path(): string {
+    return descriptorPath(this.number);
+  }
+
+  /** A name in the directory that is open. */
+  entry(name: string): string {
+    return `${this.path}/${name}`;
+  }
+
+  /** Gives the descriptor away; nothing is closed here any more. */
+  take(): number {
+    const number = this.number;
+    this.#number = undefined;
+    return number;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#number === undefined) return;
+    closeSync(this.#number);
+    this.#number = undefined;
+  }
+}
+
+export function descriptorPath(number: number): string {
+  return `/proc/self/fd/${number}`;
+}

@@ -1,0 +1,77 @@
+import { constants, readFileSync } from 'node:fs';
+import { Descriptor } from './descriptor.ts';
+import { O_PATH } from './open-flags.ts';
+import { isAlive } from './pidfd.ts';
+
+/** The process that was meant is not there any more. */
+export class ProcessGoneError extends Error {
+  override readonly name = 'ProcessGoneError';
+  readonly code = 'ESRCH';
+  readonly pid: number;
+
+  constructor(pid: number) {
+    super(`process ${pid} has ended`);
+    this.pid = pid;
+  }
+}
+
+/**
+ * A process and its directory of /proc, both held by descriptors: whatever is read here is of this process, also
+ * when its pid has been given to another.
+ */
+export class ProcessHandle implements Disposable {
+  readonly pid: number;
+  readonly #pidfd: Descriptor;
+  readonly #directory: Descriptor;
+
+  /**
+   * @param pidfd of that process; it is owned from here on
+   * @throws ProcessGoneError
+   */
+  constructor(pid: number, pidfd: Descriptor) {
+    this.pid = pid;
+    this.#pidfd = pidfd;
+    try {
+      this.#directory = Descriptor.open(`/proc/${pid}`, O_PATH | constants.O_DIRECTORY);
+    } catch (error) {
+      pidfd[Symbol.dispose]();
+      throw isMissing(error) ? new ProcessGoneError(pid) : error;
+    }
+    if (!isAlive(pidfd)) {
+      this[Symbol.dispose]();
+      throw new ProcessGoneError(pid);
+    }
+  }
+
+  get isAlive(): boolean {
+    return isAlive(this.#pidfd);
+  }
+
+  /** A path below the process's directory of /proc, which stays its own. */
+  path(name: string): string {
+    return this.#directory.entry(name);
+  }
+
+  read(name: string): Buffer {
+    return readFileSync(this.path(name));
+  }
+
+  /** The process's root directory (proc_pid_root(5)), open with O_PATH. */
+  root(): Descriptor {
+    return Descriptor.open(this.path('root'), O_PATH | constants.O_DIRECTORY);
+  }
+
+  /** The process's mount namespace, for setns(2). */
+  mountNamespace(): Descriptor {
+    return Descriptor.open(this.path('ns/mnt'), constants.O_RDONLY);
+  }
+
+  [Symbol.dispose](): void {
+    this.#pidfd[Symbol.dispose]();
+    this.#directory[Symbol.dispose]();
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

@@ -1,0 +1,71 @@
+import { call } from './libc.ts';
+import { syscallNumber } from './syscall-number.ts';
+
+const AT_EMPTY_PATH = 0x1000;
+const AT_NO_AUTOMOUNT = 0x800;
+const STATX_BASIC_STATS = 0x7ff;
+const STATX_MNT_ID = 0x1000;
+const STATX_ATTR_MOUNT_ROOT = 0x2000n;
+
+/** What statx(2) says of a file. Times are left out; sizes are in bytes. */
+export interface FileStatus {
+  /** File type and permissions, as `stx_mode`. */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly device: DeviceNumber;
+  /** The device that a device node stands for. */
+  readonly rdev: DeviceNumber;
+  /** `stx_mnt_id`, as in the first field of mountinfo. */
+  readonly mountId: bigint;
+  /** STATX_ATTR_MOUNT_ROOT, Linux 5.8: the file is the root of a mount. */
+  readonly isMountRoot: boolean;
+}
+
+export interface DeviceNumber {
+  readonly major: number;
+  readonly minor: number;
+}
+
+/**
+ * statx(2) of an open file, which may be open with O_PATH.
+ *
+ * `struct statx` (256 bytes) on every architecture: mask 0, attributes 8, uid 20, gid 24, mode 28 (16 bits),
+ * ino 32, size 40, attributes_mask 56, rdev_major 128, rdev_minor 132, dev_major 136, dev_minor 140, mnt_id 144.
+ */
+export function statx(fd: number): FileStatus {
+  const struct = Buffer.alloc(256);
+  call(
+    'long syscall(long number, int dirfd, const char *path, int flags, unsigned int mask, uint8_t *buffer)',
+    'statx',
+    `/proc/self/fd/${fd}`,
+    syscallNumber('statx'),
+    fd,
+    '',
+    AT_EMPTY_PATH | AT_NO_AUTOMOUNT,
+    STATX_BASIC_STATS | STATX_MNT_ID,
+    struct,
+  );
+  return {
+    mode: struct.readUInt16LE(28),
+    uid: struct.readUInt32LE(20),
+    gid: struct.readUInt32LE(24),
+    ino: struct.readBigUInt64LE(32),
+    size: struct.readBigUInt64LE(40),
+    rdev: { major: struct.readUInt32LE(128), minor: struct.readUInt32LE(132) },
+    device: { major: struct.readUInt32LE(136), minor: struct.readUInt32LE(140) },
+    mountId: struct.readBigUInt64LE(144),
+    isMountRoot: (struct.readBigUInt64LE(8) & STATX_ATTR_MOUNT_ROOT) !== 0n,
+  };
+}
+
+/** Whether two files are one: the same inode of the same file system. */
+export function isSameFile(one: FileStatus, other: FileStatus): boolean {
+  return (
+    one.ino === other.ino &&
+    one.device.major === other.device.major &&
+    one.device.minor === other.device.minor
+  );
+}

@@ -1,0 +1,66 @@
+import { getSystemErrorName } from 'node:util';
+
+/**
+ * A failed system call, with the properties that Node.js's own errors have.
+ *
+ * `errno` is errno(3), negated as Node.js does; `code` is its name; `syscall` the call's; `path` what it was about.
+ */
+export class SyscallError extends Error {
+  override readonly name = 'SyscallError';
+  readonly code: string;
+  readonly errno: number;
+  readonly syscall: string;
+  readonly path?: string;
+
+  /** @param errno the positive number of errno(3) */
+  constructor(errno: number, syscall: string, path?: string, detail?: string) {
+    const code = errnoName(errno);
+    const about = path === undefined ? '' : ` '${path}'`;
+    super(`${code}: ${detail ?? errnoText(code)}, ${syscall}${about}`);
+    this.code = code;
+    this.errno = -errno;
+    this.syscall = syscall;
+    if (path !== undefined) this.path = path;
+  }
+}
+
+/** Whether an error of Node.js or of this layer has one of the given names of errno(3). */
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
+function errnoName(errno: number): string {
+  try {
+    return getSystemErrorName(-errno);
+  } catch {
+    return `errno ${errno}`;
+  }
+}
+
+/** Texts of strerror(3) for what these calls say and libuv has no text of its own for, in plain words. */
+const texts: Record<string, string> = {
+  EACCES: 'permission denied',
+  EAGAIN: 'resource temporarily unavailable',
+  EBADF: 'bad file descriptor',
+  EBUSY: 'device or resource busy',
+  ECONNREFUSED: 'connection refused',
+  EEXIST: 'file exists',
+  EINVAL: 'invalid argument',
+  ELOOP: 'too many levels of symbolic links, or a link where none may be',
+  EMFILE: 'too many open files',
+  ENAMETOOLONG: 'file name too long',
+  ENOENT: 'no such file or directory',
+  ENOMEM: 'cannot allocate memory',
+  ENOSPC: 'no space left on device',
+  ENOSYS: 'function not implemented by this kernel',
+  ENOTDIR: 'not a directory',
+  ENXIO: 'no such device or address',
+  EPERM: 'operation not permitted',
+  EROFS: 'read-only file system',
+  ESRCH: 'no such process',
+  EXDEV: 'the path leads to another file system or out of its root',
+};
+
+function errnoText(code: string): string {
+  return texts[code] ?? 'system call failed';
+}
