@@ -1,34 +1,22 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { manifestLimit, tooBig } from './manifest-documents.ts';
 
-const chunkSize = 256 * 1024;
-
 /**
- * The text of a file, or of standard input where the name is `-`. Reads one byte more than a manifest
- * may have at most, whatever it is that the name leads to (a pipe, `/dev/zero`).
+ * The text of a file, or of standard input where the name is `-`. Stops reading once it is more than a
+ * manifest may have, whatever the name leads to (a pipe, `/dev/zero`).
  *
  * @throws {ManifestError} ETOOBIG
  */
-export function readManifestFile(name: string): string {
-  if (name === '-') return readBounded(0, 'standard input');
-  const fd = openSync(name, 'r');
-  try {
-    return readBounded(fd, name);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function readBounded(fd: number, source: string): string {
+export async function readManifestFile(name: string): Promise<string> {
+  const [stream, source] =
+    name === '-' ? [process.stdin, 'standard input'] : [createReadStream(name), name];
   const chunks: Buffer[] = [];
   let total = 0;
-  for (;;) {
-    const chunk = Buffer.allocUnsafe(chunkSize);
-    const length = readSync(fd, chunk);
-    if (length === 0) break;
-    total += length;
+  // Leaving the loop, by an error too, closes the stream.
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    total += chunk.length;
     if (total > manifestLimit) throw tooBig(source);
-    chunks.push(chunk.subarray(0, length));
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }

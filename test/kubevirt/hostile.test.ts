@@ -1,7 +1,11 @@
-import { closeSync, openSync, truncateSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { manifestLimit, yamlLimit } from '../../src/kubevirt/manifest-documents.ts';
+import { ManifestError } from '../../src/kubevirt/manifest-error.ts';
 import { readManifestFile } from '../../src/kubevirt/manifest-file.ts';
 import { readVirtualMachineInstances } from '../../src/kubevirt/read-virtual-machine-instances.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -48,16 +52,44 @@ t.test('a file is read to the limit and no further', async (t) => {
   const directory = temporaryDirectory(t);
   const file = join(directory, 'vm.json');
   writeFileSync(file, JSON.stringify(vmi()));
-  t.equal(readManifestFile(file), JSON.stringify(vmi()));
-  t.throws(() => readManifestFile('/dev/zero'), { code: 'ETOOBIG', message: /^\/dev\/zero: / });
+  t.equal(await readManifestFile(file), JSON.stringify(vmi()));
+  const open = readdirSync('/proc/self/fd').length;
+  await t.rejects(readManifestFile('/dev/zero'), { code: 'ETOOBIG', message: /^\/dev\/zero: / });
   truncateSync(file, 2 ** 40);
-  t.throws(() => readManifestFile(file), { code: 'ETOOBIG' });
-  t.throws(() => readManifestFile(join(directory, 'none')), { code: 'ENOENT' });
-  t.throws(() => readManifestFile(directory), { code: 'EISDIR' });
-  const fd = openSync(file, 'r');
-  closeSync(fd);
-  t.equal(fd, openSync(file, 'r'), 'no descriptor is left open by a failure');
-  closeSync(fd);
+  await t.rejects(readManifestFile(file), { code: 'ETOOBIG' });
+  await t.rejects(readManifestFile(join(directory, 'none')), { code: 'ENOENT' });
+  await t.rejects(readManifestFile(directory), { code: 'EISDIR' });
+  t.equal(readdirSync('/proc/self/fd').length, open, 'no descriptor is left open');
+});
+
+t.test('standard input, that comes in parts or too large', async (t) => {
+  const reader = `
+    import { readManifestFile } from '${import.meta.dirname}/../../src/kubevirt/manifest-file.ts';
+    readManifestFile('-').then((text) => console.log(text.length), (error) => console.log(error.message));`;
+  const read = async (...parts: string[]) => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', reader], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    // What is left is not read any more.
+    child.stdin.on('error', () => {});
+    for (const part of parts) {
+      child.stdin.write(part);
+      await sleep(50);
+    }
+    child.stdin.end();
+    await once(child, 'close');
+    return output.trim();
+  };
+  t.equal(await read('{"a":', ' 1}'), '8');
+  t.equal(await read(), '0');
+  t.equal(
+    await read('x'.repeat(manifestLimit), 'x'),
+    'standard input: is larger than 16 MiB, the most that is read',
+  );
 });
 
 t.test('aliases of YAML that multiply', async (t) => {
@@ -123,4 +155,82 @@ t.test('prototypes', async (t) => {
     `{"metadata":{"name":"a","uid":"b"},"status":{"activePods":{"constructor":"n"}}}`,
   );
   t.strictSame([...(instance?.activePods ?? [])], [['constructor', 'n']]);
+});
+
+/** The value, and copies of it with another value in place of each part. */
+function* replaced(value: unknown, others: readonly unknown[]): Generator<unknown> {
+  yield* others;
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, part] of Object.entries(value)) {
+    for (const other of replaced(part, others)) {
+      const copy = structuredClone(value);
+      Reflect.set(copy, key, other);
+      yield copy;
+    }
+  }
+}
+
+t.test('any value in place of any other: it is read, or refused by the field', async (t) => {
+  const manifest = vmi({
+    spec: {
+      domain: { firmware: { kernelBoot: { container: { kernelPath: '/k', initrdPath: '/i' } } } },
+      volumes: [
+        { name: 'a', containerDisk: { image: 'i', path: '/d', hotpluggable: true } },
+        { name: 'b', persistentVolumeClaim: { claimName: 'c', hotpluggable: true } },
+        { name: 'c', dataVolume: { name: 'd' } },
+        { name: 'd', memoryDump: { claimName: 'e' } },
+      ],
+      utilityVolumes: [{ name: 'e' }],
+    },
+    status: {
+      activePods: { u: 'n' },
+      volumeStatus: [
+        {
+          name: 'b',
+          hotplugVolume: { attachPodUID: 'u' },
+          persistentVolumeClaimInfo: { volumeMode: 'Block' },
+          containerDiskVolume: { checksum: 1 },
+          memoryDumpVolume: {},
+        },
+      ],
+      kernelBootStatus: { kernelInfo: { checksum: 1 }, initrdInfo: { checksum: 1 } },
+      migrationState: { completed: true, targetNode: 'n', targetAttachmentPodUID: 'u' },
+      migratedVolumes: [
+        { volumeName: 'b', sourcePVCInfo: { volumeMode: 'Block' }, destinationPVCInfo: {} },
+      ],
+    },
+  });
+  const others = [
+    null,
+    true,
+    -1,
+    1e300,
+    '',
+    'x',
+    '../..',
+    '\0',
+    [],
+    [null],
+    [[]],
+    {},
+    { x: { y: 1 } },
+  ];
+  let count = 0;
+  let refused = 0;
+  for (const other of replaced(manifest, others)) {
+    count += 1;
+    try {
+      for (const instance of read(JSON.stringify(other))) {
+        const uids = [instance.uid, ...instance.activePods.keys()];
+        const names = instance.volumes.map((volume) => volume.name);
+        if (![...uids, ...names].every((name) => /^[A-Za-z0-9-]+$/.test(name))) {
+          t.fail(JSON.stringify(other));
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error;
+      refused += 1;
+    }
+  }
+  t.ok(count > 700 && refused > 300, `${refused} of ${count} were refused`);
 });

@@ -1,0 +1,54 @@
+import { fstatSync, readSync } from 'node:fs';
+import { type DiskRefusal, DiskRefusedError } from './disk-refused-error.ts';
+
+/** st_blocks of stat(2) counts these, whatever the file system's blocks are. */
+const statBlockSize = 512;
+
+/** The open file of a disk, read at positions; the descriptor's own offset stays where it is. */
+export class DiskFile {
+  readonly #fd: number;
+  /** What the disk is called in messages. */
+  readonly path: string;
+  /** Bytes of the file. */
+  readonly size: number;
+  /** Bytes that the file takes on its file system. */
+  readonly allocatedSize: number;
+
+  /** @param fd open for reading; stays open */
+  constructor(fd: number, path: string) {
+    const stat = fstatSync(fd);
+    this.#fd = fd;
+    this.path = path;
+    this.size = stat.size;
+    this.allocatedSize = stat.blocks * statBlockSize;
+    if (!stat.isFile()) throw this.refused('ENOTFILE', 'it is not a regular file');
+    if (stat.size === 0) throw this.refused('EEMPTY', 'it is an empty file');
+  }
+
+  /** The bytes at a position; fewer than asked for only where the file ends. */
+  read(position: number, length: number): Buffer {
+    const buffer = Buffer.alloc(length);
+    let filled = 0;
+    while (filled < length) {
+      const count = readSync(this.#fd, buffer, filled, length - filled, position + filled);
+      if (count === 0) break;
+      filled += count;
+    }
+    return buffer.subarray(0, filled);
+  }
+
+  /** The bytes at a position, all of them. */
+  readAll(position: number, length: number, what: string): Buffer {
+    const bytes = this.read(position, length);
+    if (bytes.length < length) {
+      throw this.refused('ETRUNCATED', `the file ends inside ${what}`, intact);
+    }
+    return bytes;
+  }
+
+  refused(code: DiskRefusal, why: string, remedy?: string): DiskRefusedError {
+    return new DiskRefusedError(code, this.path, why, remedy);
+  }
+}
+
+const intact = 'Build the image again from a disk that "qemu-img check" finds no fault with';
