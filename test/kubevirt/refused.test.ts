@@ -1,19 +1,6 @@
 import t from 'tap';
-import { ManifestError } from '../../src/kubevirt/manifest-error.ts';
 import { readVirtualMachineInstances } from '../../src/kubevirt/read-virtual-machine-instances.ts';
-import { uid, vmi } from './manifests.ts';
-
-/** The error of reading it; there has to be one. */
-function refusal(manifest: unknown): ManifestError {
-  const text = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
-  try {
-    readVirtualMachineInstances(text, 'vm.yaml');
-  } catch (error) {
-    if (error instanceof ManifestError) return error;
-    throw error;
-  }
-  throw new Error('it was read');
-}
+import { refusal, uid, vmi } from './manifests.ts';
 
 const withVolume = (volume: unknown) =>
   vmi({ spec: { volumes: [{ name: 'a' }, { name: 'b' }, volume] } });
@@ -112,6 +99,11 @@ const fields: [what: string, manifest: unknown, message: string | RegExp][] = [
   ],
   ['no uid', vmi({ metadata: { uid: undefined } }), 'vm.yaml: metadata.uid: is missing'],
   ['an empty uid', vmi({ metadata: { uid: '' } }), 'vm.yaml: metadata.uid: is missing'],
+  [
+    'a name too long',
+    vmi({ metadata: { name: 'a'.repeat(254) } }),
+    `vm.yaml: metadata.name: "${'a'.repeat(100)}…${'a'.repeat(100)}" is not a name of at most 253 lower case letters, digits, "-" and "."`,
+  ],
   ['no name', vmi({ metadata: { name: null } }), 'vm.yaml: metadata.name: is missing'],
   [
     'an escape sequence in a name',
@@ -220,7 +212,7 @@ t.test('what would become part of a path', async (t) => {
     readVirtualMachineInstances(
       JSON.stringify(
         vmi({
-          metadata: { uid: 'a'.repeat(128) },
+          metadata: { uid: 'a'.repeat(128), name: `a.${'b'.repeat(251)}` },
           spec: { volumes: [{ name: 'a'.repeat(63) }, { name: '0' }] },
           status: { activePods: { '9eaf3b1c0f6d4b1f8a7e2d5c4b3a2910': 'node-1.example' } },
         }),
@@ -228,23 +220,4 @@ t.test('what would become part of a path', async (t) => {
       'vm.json',
     ),
   );
-});
-
-t.test('texts', async (t) => {
-  const texts: [what: string, text: string, code: string][] = [
-    ['nothing', '', 'EKIND'],
-    ['a comment', '# nothing\n---\n', 'EKIND'],
-    ['a word', 'hello', 'EKIND'],
-    ['a number', '7', 'EKIND'],
-    ['a list', '[]', 'EKIND'],
-    ['JSON cut short', '{"kind": "List", "items": [', 'ESYNTAX'],
-    ['YAML with an error', 'a: b: c\n', 'ESYNTAX'],
-    ['an alias to nothing', 'metadata: *nothing\n', 'ESYNTAX'],
-    ['binary', '\u0000\u0001\u0002', 'EKIND'],
-  ];
-  for (const [what, text, code] of texts) {
-    const error = refusal(text);
-    t.equal(error.code, code, `${what}: ${error.message}`);
-    t.match(error.message, /^vm\.yaml: [^\p{Cc}]+$/u, what);
-  }
 });

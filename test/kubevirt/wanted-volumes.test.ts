@@ -107,6 +107,19 @@ t.test('a memory dump into a block device is not a directory', async (t) => {
   );
 });
 
+t.test('a memory dump by its source alone, or by status alone', async (t) => {
+  t.strictSame(
+    wanted({
+      spec: { volumes: [{ name: 'a', memoryDump: { hotpluggable: true } }, pvc('b')] },
+      status: { volumeStatus: [attached('b', 'p', { memoryDumpVolume: {} })] },
+    }),
+    [
+      hotplugVolume('a', { directory: true }),
+      hotplugVolume('b', { attachPodUID: 'p', directory: true }),
+    ],
+  );
+});
+
 t.test('another attachment pod on request', async (t) => {
   const spec = {
     volumes: [

@@ -62,3 +62,35 @@ export function qcow2Image(fields: Qcow2Fields = {}): Buffer {
   }
   return image;
 }
+
+/** Types of header extensions. */
+export const extension = {
+  featureNames: 0x6803f857,
+  bitmaps: 0x23852875,
+  encryptionHeader: 0x0537be77,
+  dataFile: 0x44415441,
+  backingFormat: 0xe2792aca,
+  unknown: 0x12345678,
+} as const;
+
+/** An entry of the feature name table. */
+export function feature(kind: number, bit: number, name: string): Buffer {
+  const entry = Buffer.alloc(48);
+  entry.set([kind, bit]);
+  entry.write(name, 2);
+  return entry;
+}
+
+export function bitmapsExtension(
+  count: number,
+  reserved: number,
+  size: bigint,
+  offset: bigint,
+): Buffer {
+  const data = Buffer.alloc(24);
+  data.writeUInt32BE(count, 0);
+  data.writeUInt32BE(reserved, 4);
+  data.writeBigUInt64BE(size, 8);
+  data.writeBigUInt64BE(offset, 16);
+  return data;
+}
