@@ -1,0 +1,148 @@
+import { Worker } from 'node:worker_threads';
+import { Descriptor } from './descriptor.ts';
+import type { MountAttributes } from './mount.ts';
+import { SyscallError } from './syscall-error.ts';
+
+/** A mount namespace that is open, and what it is called in messages. */
+export interface MountNamespace {
+  readonly fd: number;
+  readonly path: string;
+}
+
+/** What the thread does; every number is a descriptor, which the threads of a process share. */
+export type MountJob =
+  | {
+      readonly kind: 'clone';
+      readonly namespace: MountNamespace;
+      readonly source: number;
+      readonly attributes: MountAttributes;
+      readonly path: string;
+    }
+  | {
+      readonly kind: 'attach';
+      readonly namespace: MountNamespace;
+      readonly mount: number;
+      readonly target: number;
+      readonly path: string;
+    }
+  | {
+      readonly kind: 'bind';
+      readonly namespace: MountNamespace;
+      readonly source: number;
+      /** An empty file or directory of our own, where nobody else can write. */
+      readonly stage: string;
+      readonly target: number;
+      readonly attributes: MountAttributes;
+      readonly path: string;
+    }
+  | {
+      readonly kind: 'detach';
+      readonly namespace: MountNamespace;
+      readonly target: number;
+      readonly path: string;
+    };
+
+export interface MountJobResult {
+  readonly id: number;
+  /** The descriptor that the job made, or 0. */
+  readonly descriptor: number;
+  readonly error?: { readonly errno: number; readonly syscall: string; readonly path?: string };
+}
+
+/** The thread that changes mount namespaces has ended. */
+export class MountThreadError extends Error {
+  override readonly name = 'MountThreadError';
+  readonly code = 'ETHREAD';
+}
+
+/**
+ * A thread that enters the mount namespaces of others, which no thread that runs other code may do: setns(2)
+ * changes where every relative path leads.
+ *
+ * It is started with the first job and does one job after another. It keeps no process from ending.
+ */
+export class MountThread implements AsyncDisposable {
+  #worker: Worker | undefined;
+  #count = 0;
+  readonly #waiting = new Map<
+    number,
+    { resolve: (descriptor: number) => void; reject: (error: Error) => void }
+  >();
+
+  /** A mount of an open file, attached nowhere, with its attributes set. */
+  async clone(
+    namespace: MountNamespace,
+    source: number,
+    attributes: MountAttributes,
+    path: string,
+  ): Promise<Descriptor> {
+    const job = { kind: 'clone', namespace, source, attributes, path } as const;
+    return new Descriptor(await this.#run(job));
+  }
+
+  /** Puts such a mount on an open file or directory of the namespace. */
+  async attach(
+    namespace: MountNamespace,
+    mount: number,
+    target: number,
+    path: string,
+  ): Promise<void> {
+    await this.#run({ kind: 'attach', namespace, mount, target, path });
+  }
+
+  /** mount(2) with MS_BIND, and then its attributes; for kernels without open_tree(2). */
+  async bind(
+    namespace: MountNamespace,
+    source: number,
+    stage: string,
+    target: number,
+    attributes: MountAttributes,
+    path: string,
+  ): Promise<void> {
+    await this.#run({ kind: 'bind', namespace, source, stage, target, attributes, path });
+  }
+
+  /** Takes the mount away whose root is open. */
+  async detach(namespace: MountNamespace, target: number, path: string): Promise<void> {
+    await this.#run({ kind: 'detach', namespace, target, path });
+  }
+
+  #run(job: MountJob): Promise<number> {
+    const worker = this.#start();
+    this.#count += 1;
+    const id = this.#count;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      worker.ref();
+      worker.postMessage({ id, job });
+    });
+  }
+
+  #start(): Worker {
+    if (this.#worker) return this.#worker;
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    const worker = new Worker(new URL(`./mount-worker.${extension}`, import.meta.url));
+    worker.unref();
+    worker.on('message', ({ id, descriptor, error }: MountJobResult) => {
+      const waiting = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (this.#waiting.size === 0) worker.unref();
+      if (error) waiting?.reject(new SyscallError(error.errno, error.syscall, error.path));
+      else waiting?.resolve(descriptor);
+    });
+    const ended = (why: string, cause?: unknown) => {
+      if (this.#worker === worker) this.#worker = undefined;
+      const error = new MountThreadError(`the thread for mounts has ended: ${why}`, { cause });
+      for (const { reject } of this.#waiting.values()) reject(error);
+      this.#waiting.clear();
+    };
+    worker.on('error', (error) => ended(String(error), error));
+    worker.on('exit', (code) => ended(`exit code ${code}`));
+    this.#worker = worker;
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker?.terminate();
+  }
+}

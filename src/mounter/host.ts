@@ -1,0 +1,139 @@
+import { constants } from 'node:fs';
+import { Descriptor } from '../kernel/descriptor.ts';
+import { type MountNamespace, MountThread } from '../kernel/mount-thread.ts';
+import { O_PATH } from '../kernel/open-flags.ts';
+import {
+  openat2,
+  RESOLVE_BENEATH,
+  RESOLVE_IN_ROOT,
+  RESOLVE_NO_MAGICLINKS,
+  RESOLVE_NO_SYMLINKS,
+} from '../kernel/openat2.ts';
+import { hasCode } from '../kernel/syscall-error.ts';
+import { kubeVirtLayout, type Layout } from '../kubevirt/layout.ts';
+import { type PodPath, podPathText, podsDirectory } from '../kubevirt/pod-path.ts';
+import { printable } from '../kubevirt/printable.ts';
+import type { OtherFormat } from './disk/other-format.ts';
+import type { HostOptions, Owner, Strategy } from './host-options.ts';
+import { MounterError, messageOf } from './mounter-error.ts';
+
+/** Nothing that a pod can write is followed, and nothing leads out of where it is looked up. */
+const confined = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+
+/** uid and gid of `qemu` in KubeVirt's images. */
+const qemu = 107;
+
+/** The node: its directories, opened step by step, and the thread that changes its mounts. */
+export class Host implements AsyncDisposable {
+  readonly root: string;
+  readonly kubeletDirectory: string;
+  readonly stateDirectory: string;
+  readonly owner: Owner;
+  readonly strategy: Strategy;
+  readonly layout: Layout;
+  readonly allowFormats: readonly OtherFormat[];
+  readonly timeout: number;
+  readonly thread = new MountThread();
+  readonly #mountNamespace: string;
+  #namespace: Descriptor | undefined;
+
+  constructor(options: HostOptions = {}) {
+    this.root = options.hostRoot ?? '/';
+    this.kubeletDirectory = options.kubeletDirectory ?? '/var/lib/kubelet';
+    this.stateDirectory = options.stateDirectory ?? '/run/container-disk/mounts';
+    this.owner = options.owner ?? { uid: qemu, gid: qemu };
+    this.strategy = options.strategy ?? 'auto';
+    this.layout = options.layout ?? kubeVirtLayout;
+    this.allowFormats = options.allowFormats ?? [];
+    this.timeout = options.timeout ?? 10_000;
+    this.#mountNamespace = options.hostMountNamespace ?? '/proc/1/ns/mnt';
+  }
+
+  /** The host's mount namespace, in which targets are mounted. */
+  get mountNamespace(): MountNamespace {
+    try {
+      this.#namespace ??= Descriptor.open(this.#mountNamespace, constants.O_RDONLY);
+    } catch (cause) {
+      throw new MounterError(
+        'EUNSUPPORTED',
+        `cannot open the host's mount namespace ${this.#mountNamespace}: ${messageOf(cause)} (root on the node or a privileged pod with hostPID is needed; --host-mount-namespace names another)`,
+        { cause },
+      );
+    }
+    return { fd: this.#namespace.number, path: this.#mountNamespace };
+  }
+
+  /** mountinfo of the host: that of the process whose namespace it is. */
+  get mountinfoProcess(): string {
+    return this.#mountNamespace.replace(/\/ns\/mnt$/, '');
+  }
+
+  /** A path of the node for messages. */
+  text(path: PodPath): string {
+    return podPathText(this.kubeletDirectory, path);
+  }
+
+  /** The directory that holds one directory per pod; undefined where it is not there. */
+  openPods(): Descriptor | undefined {
+    using root = Descriptor.open(this.root, O_PATH | constants.O_DIRECTORY);
+    return ifThere(() =>
+      openat2(root.number, `${this.kubeletDirectory}/${podsDirectory}`.replace(/^\/+/, ''), {
+        flags: O_PATH | constants.O_DIRECTORY,
+        resolve: RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+      }),
+    );
+  }
+
+  /**
+   * The directory of a path that the kubelet has made, an emptyDir. Below `pods` no link is followed.
+   *
+   * @returns undefined where the pod, or its emptyDir, is not there
+   */
+  openDirectory(components: readonly string[]): Descriptor | undefined {
+    using pods = this.openPods();
+    if (pods === undefined) return undefined;
+    return openDirectory(pods, components.slice(1));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.thread[Symbol.asyncDispose]();
+    this.#namespace?.[Symbol.dispose]();
+  }
+}
+
+/** A directory below an open one, by components of which none is a link; undefined where it is not there. */
+export function openDirectory(
+  from: Descriptor,
+  components: readonly string[],
+): Descriptor | undefined {
+  return openEntry(from, components, constants.O_DIRECTORY);
+}
+
+/**
+ * Opens, with O_PATH, what is at a place that a pod can write, without following anything.
+ *
+ * @returns undefined where nothing is there
+ * @throws MounterError EHOSTILE where a link is on the way
+ */
+export function openEntry(
+  from: Descriptor,
+  components: readonly string[],
+  flags = 0,
+): Descriptor | undefined {
+  const path = components.join('/');
+  return ifThere(() =>
+    openat2(from.number, path, { flags: O_PATH | constants.O_NOFOLLOW | flags, resolve: confined }),
+  );
+}
+
+function ifThere(open: () => Descriptor): Descriptor | undefined {
+  try {
+    return open();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    if (!hasCode(error, 'ELOOP', 'ENOTDIR', 'EXDEV')) throw error;
+    throw new MounterError('EHOSTILE', `not followed: ${printable(messageOf(error))}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,132 @@
+import { constants, mkdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import type { Descriptor } from '../kernel/descriptor.ts';
+import { openat2, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS } from '../kernel/openat2.ts';
+import { type FileStatus, statx } from '../kernel/statx.ts';
+import { hasCode } from '../kernel/syscall-error.ts';
+import type { PodPath } from '../kubevirt/pod-path.ts';
+import { type Host, openDirectory, openEntry } from './host.ts';
+import { MounterError } from './mounter-error.ts';
+
+/** What a target is: the disk's file, or the directory of a memory dump or a utility volume. */
+export type TargetKind = 'file' | 'directory';
+
+/** How many mounts on top of one another are taken away; two runs at once cannot make more than a few. */
+const stacked = 64;
+
+/** A place in a pod's emptyDir where something is mounted: its directory is held, its name is looked up anew. */
+export class Target implements Disposable {
+  readonly path: string;
+  readonly #directory: Descriptor;
+  readonly #name: string;
+
+  private constructor(path: string, directory: Descriptor, name: string) {
+    this.path = path;
+    this.#directory = directory;
+    this.#name = name;
+  }
+
+  /**
+   * The place, whose directory has to be there; a level between the emptyDir and the name (kernel-boot) is made.
+   *
+   * @param create whether that level is made; else there is no target where it is missing
+   * @returns undefined where its directory is not there
+   */
+  static open(host: Host, place: PodPath, create: boolean): Target | undefined {
+    const directory = host.openDirectory(place.directory);
+    if (directory === undefined) return undefined;
+    const levels = place.entry.slice(0, -1);
+    const name = place.entry.at(-1) ?? '';
+    if (levels.length === 0) return new Target(host.text(place), directory, name);
+    using parent = directory;
+    if (create) makeDirectory(parent, levels.join('/'));
+    const inner = openDirectory(parent, levels);
+    return inner && new Target(host.text(place), inner, name);
+  }
+
+  /** What is there, open with O_PATH; on top of a mount its root. */
+  look(): { file: Descriptor; status: FileStatus } | undefined {
+    const file = openEntry(this.#directory, [this.#name]);
+    return file && { file, status: statx(file.number) };
+  }
+
+  /**
+   * The file or directory to mount on, which is made where it is missing. What is there is never written to,
+   * truncated or given to another owner: it may be a tenant's.
+   *
+   * @throws MounterError EHOSTILE where something else is there
+   */
+  make(kind: TargetKind): Descriptor {
+    for (;;) {
+      const found = this.look();
+      if (found) {
+        const type = found.status.mode & constants.S_IFMT;
+        if (type === (kind === 'file' ? constants.S_IFREG : constants.S_IFDIR)) return found.file;
+        found.file[Symbol.dispose]();
+        throw new MounterError(
+          'EHOSTILE',
+          `cannot mount on ${this.path}: what is there is not a ${kind === 'file' ? 'regular file' : 'directory'}`,
+        );
+      }
+      if (kind === 'directory') makeDirectory(this.#directory, this.#name);
+      else this.#makeFile();
+    }
+  }
+
+  #makeFile(): void {
+    try {
+      using _made = openat2(this.#directory.number, this.#name, {
+        flags: constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW,
+        mode: 0o600,
+        resolve: RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+      });
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    }
+  }
+
+  /** Takes every mount at this place away. @returns how many there were */
+  async detach(host: Host): Promise<number> {
+    for (let count = 0; count < stacked; count += 1) {
+      const found = this.look();
+      using file = found?.file;
+      if (file === undefined || !found?.status.isMountRoot) return count;
+      await host.thread.detach(host.mountNamespace, file.number, this.path);
+    }
+    throw new MounterError(
+      'EUNSUPPORTED',
+      `${this.path} is still a mount after ${stacked} were taken away`,
+    );
+  }
+
+  /** Removes the empty place once nothing is mounted on it. What a tenant has put there instead stays. */
+  remove(kind: TargetKind | 'device'): void {
+    const path = this.#directory.entry(this.#name);
+    try {
+      if (kind === 'directory') rmdirSync(path);
+      else unlinkSync(path);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR')) throw error;
+    }
+  }
+
+  /** The directory that the name is in; for mknodat(2). */
+  get directory(): Descriptor {
+    return this.#directory;
+  }
+
+  get name(): string {
+    return this.#name;
+  }
+
+  [Symbol.dispose](): void {
+    this.#directory[Symbol.dispose]();
+  }
+}
+
+function makeDirectory(parent: Descriptor, name: string): void {
+  try {
+    mkdirSync(parent.entry(name), { mode: 0o755 });
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+}
