@@ -1,5 +1,5 @@
-import { constants, readdirSync } from 'node:fs';
-import { Descriptor } from '../kernel/descriptor.ts';
+import { constants } from 'node:fs';
+import type { Descriptor } from '../kernel/descriptor.ts';
 import { statx } from '../kernel/statx.ts';
 import {
   kernelBootName,
@@ -10,9 +10,7 @@ import { LauncherPod } from '../kubevirt/launcher-pod.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
 import { type Host, openDirectory, openEntry } from './host.ts';
 import type { RecordEntry } from './mount-record.ts';
-
-/** How many names of a tenant's directory are looked at. */
-const mostNames = 10_000;
+import { namesIn } from './names-in.ts';
 
 /**
  * What is mounted, or is a block device, in the emptyDirs of a launcher pod, by looking at every name there that
@@ -46,20 +44,12 @@ function entriesIn(
   using opened = entry.length === 0 ? undefined : openDirectory(emptyDir, entry);
   const looked = entry.length === 0 ? emptyDir : opened;
   if (looked === undefined) return [];
-  return names(looked).flatMap((name) => {
+  return namesIn(looked).flatMap((name) => {
     const found = name === kernelBootName ? undefined : owner(name);
     const type = found && mountedType(looked, name);
     if (found === undefined || type === undefined) return [];
     return [{ ...found, type, place: { directory, entry: [...entry, name] } }];
   });
-}
-
-function names(directory: Descriptor): string[] {
-  using readable = Descriptor.open(
-    directory.entry('.'),
-    constants.O_RDONLY | constants.O_DIRECTORY,
-  );
-  return readdirSync(readable.path).slice(0, mostNames);
 }
 
 /** The type of what is mounted there; undefined where nothing is that was made here. */

@@ -87,3 +87,12 @@ function openIfThere(root: Descriptor, path: string): Descriptor | undefined {
     throw error;
   }
 }
+
+/** The path of an open file in its file system, as field 4 of mountinfo has it. */
+export function rootInFileSystem(
+  file: Descriptor,
+  process: ProcessHandle,
+  mount: MountinfoEntry,
+): string {
+  return join(mount.root, pathInMount(file, process, mount));
+}

@@ -1,0 +1,22 @@
+/**
+ * The host side of container disks as a library: `container-disk/mounter`.
+ *
+ * @packageDocumentation
+ */
+export { kubeVirtLayout, type Layout, layoutWith } from '../kubevirt/layout.ts';
+export { ManifestError } from '../kubevirt/manifest-error.ts';
+export { readManifestFile } from '../kubevirt/manifest-file.ts';
+export { readVirtualMachineInstances } from '../kubevirt/read-virtual-machine-instances.ts';
+export type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instance.ts';
+export type { ChecksumReport } from './checksums.ts';
+export type { Disk } from './disk/disk.ts';
+export { DiskRefusedError } from './disk/disk-refused-error.ts';
+export type { HostOptions, Owner, Strategy } from './host-options.ts';
+export type { SocketReport } from './inspect.ts';
+export type { ListedSocket, ListedVolume, Listing } from './list.ts';
+export type { MountOptions, MountReport } from './mount-virtual-machine.ts';
+export { Mounter, type MounterOptions, type VerbOptions } from './mounter.ts';
+export { MounterError, type MounterErrorCode } from './mounter-error.ts';
+export type { ReadyOptions, ReadyReport } from './ready.ts';
+export type { MounterEvent } from './run-context.ts';
+export type { UnmountOptions, UnmountReport } from './unmount-virtual-machine.ts';

@@ -1,0 +1,109 @@
+import { constants } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { Descriptor } from '../kernel/descriptor.ts';
+import { type MountinfoEntry, parseMountinfo, readMountinfo } from '../kernel/mountinfo.ts';
+import { O_PATH } from '../kernel/open-flags.ts';
+import type { ProcessHandle } from '../kernel/process-handle.ts';
+import { statx } from '../kernel/statx.ts';
+import { kernelBootSocketName } from '../kubevirt/entry-names.ts';
+import type { Disk } from './disk/disk.ts';
+import { verifyDisk } from './disk/verify-disk.ts';
+import { openDisk, refuseUnreadable, reopenForReading } from './disk-in-image.ts';
+import type { Host } from './host.ts';
+import { processOfSocket } from './image-process.ts';
+import { imageRoot, rootInFileSystem } from './image-root.ts';
+import { messageOf } from './mounter-error.ts';
+
+/** What a socket leads to. */
+export interface SocketReport {
+  readonly socket: string;
+  readonly pid?: number;
+  /** The root of the container as the host's mount table shows it; undefined where it does not. */
+  readonly imageRoot?: string;
+  /** Path of the disk in the image. */
+  readonly path?: string;
+  readonly disk?: Disk;
+  /** Where the disk is mounted on the host. */
+  readonly mountedAt: readonly string[];
+  /** Why something is missing. */
+  readonly reason?: string;
+}
+
+/**
+ * Follows one socket to its disk.
+ *
+ * @param path of the socket as this process sees it; a link is not followed
+ */
+export async function inspect(host: Host, path: string): Promise<SocketReport> {
+  const socket = resolve(path);
+  try {
+    using opened = Descriptor.open(socket, O_PATH | constants.O_NOFOLLOW);
+    return await inspectOpened(host, opened, socket, readMountinfo(host.mountinfoProcess));
+  } catch (error) {
+    return { socket, mountedAt: [], reason: messageOf(error) };
+  }
+}
+
+/** @param table mountinfo of the host */
+export async function inspectOpened(
+  host: Host,
+  opened: Descriptor,
+  socket: string,
+  table: readonly MountinfoEntry[],
+): Promise<SocketReport> {
+  let process: ProcessHandle;
+  try {
+    process = await processOfSocket(host, opened, socket);
+  } catch (error) {
+    return { socket, mountedAt: [], reason: messageOf(error) };
+  }
+  using held = process;
+  const root = imageRoot(held, table);
+  const about = { socket, pid: held.pid, ...(root === undefined ? {} : { imageRoot: root }) };
+  if (!holdsDisk(basename(socket))) return { ...about, mountedAt: [] };
+  try {
+    return { ...about, ...diskOf(host, held, socket, table) };
+  } catch (error) {
+    return { ...about, mountedAt: [], reason: messageOf(error) };
+  }
+}
+
+/** The socket of an attachment pod leads to volumes, and that of kernel boot to what only the VMI names. */
+function holdsDisk(name: string): boolean {
+  return name !== 'hp.sock' && name !== kernelBootSocketName;
+}
+
+function diskOf(
+  host: Host,
+  process: ProcessHandle,
+  socket: string,
+  table: readonly MountinfoEntry[],
+): Pick<SocketReport, 'path' | 'disk' | 'mountedAt'> {
+  const image = `the image behind ${socket}`;
+  using root = process.root();
+  const { file, path } = openDisk(root, undefined, image);
+  using held = file;
+  refuseUnreadable({ file: held, path }, host.owner, image);
+  using readable = reopenForReading(held);
+  const { allowFormats } = host;
+  const disk = verifyDisk(readable.number, `${path} in ${image}`, { allowFormats });
+  return { path, disk, mountedAt: mountPointsOf(held, process, table) };
+}
+
+/** The mounts in the host's table whose root is this very file. */
+function mountPointsOf(
+  file: Descriptor,
+  process: ProcessHandle,
+  table: readonly MountinfoEntry[],
+): string[] {
+  const { mountId } = statx(file.number);
+  const mount = parseMountinfo(process.read('mountinfo')).find(({ id }) => BigInt(id) === mountId);
+  if (mount === undefined) return [];
+  const root = rootInFileSystem(file, process, mount);
+  return table
+    .filter((each) => {
+      const isSame = each.major === mount.major && each.minor === mount.minor;
+      return isSame && each.root === root;
+    })
+    .map(({ mountPoint }) => mountPoint);
+}

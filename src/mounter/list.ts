@@ -1,0 +1,105 @@
+import { type MountinfoEntry, readMountinfo } from '../kernel/mountinfo.ts';
+import { statx } from '../kernel/statx.ts';
+import { parseSocketName } from '../kubevirt/entry-names.ts';
+import { isUid } from '../kubevirt/names.ts';
+import { emptyDir } from '../kubevirt/pod-path.ts';
+import { findMounted } from './find-mounted.ts';
+import { type Host, openEntry } from './host.ts';
+import { inspectOpened, type SocketReport } from './inspect.ts';
+import { messageOf } from './mounter-error.ts';
+import { namesIn } from './names-in.ts';
+
+/** A socket of a pod, and what it leads to. */
+export interface ListedSocket extends SocketReport {
+  /** uid of the pod that the socket is in. */
+  readonly pod: string;
+  /** `disk_<i>`, `kernel-boot`, `hp`, or the name of a hotplugged container disk. */
+  readonly volume: string;
+}
+
+/** A volume that is hotplugged into a launcher pod. */
+export interface ListedVolume {
+  readonly pod: string;
+  readonly volume: string;
+  readonly type: 'file' | 'directory' | 'block';
+  /** `major:minor` of a block device. */
+  readonly device?: string;
+  /** Of a block device: whether the pod's device cgroup lets QEMU use it. */
+  readonly rule?: 'in force' | 'missing' | 'unknown';
+  readonly target: string;
+}
+
+export interface Listing {
+  readonly sockets: readonly ListedSocket[];
+  readonly hotplugged: readonly ListedVolume[];
+}
+
+/** Every socket under the kubelet's directory with what it leads to, and every hotplugged volume. */
+export async function list(host: Host, signal: AbortSignal | undefined): Promise<Listing> {
+  const table = readMountinfo(host.mountinfoProcess);
+  const sockets: ListedSocket[] = [];
+  const hotplugged: ListedVolume[] = [];
+  for (const pod of podsOf(host)) {
+    signal?.throwIfAborted();
+    sockets.push(...(await socketsOf(host, pod, table)));
+    hotplugged.push(...hotpluggedInto(host, pod));
+  }
+  return { sockets, hotplugged };
+}
+
+/** The uids of the pods that have a directory on the node. */
+export function podsOf(host: Host): string[] {
+  using pods = host.openPods();
+  if (pods === undefined) return [];
+  return namesIn(pods).filter(isUid).sort();
+}
+
+async function socketsOf(
+  host: Host,
+  pod: string,
+  table: readonly MountinfoEntry[],
+): Promise<ListedSocket[]> {
+  const { containerDisks, attachmentDisks, hotplugContainerDisks } = host.layout;
+  const found: ListedSocket[] = [];
+  for (const name of new Set([containerDisks, ...attachmentDisks, hotplugContainerDisks])) {
+    const components = emptyDir(pod, name);
+    using directory = host.openDirectory(components);
+    if (directory === undefined) continue;
+    for (const entry of namesIn(directory).sort(byNumber)) {
+      if (parseSocketName(entry) === undefined) continue;
+      const socket = host.text({ directory: components, entry: [entry] });
+      const about = { pod, volume: volumeOf(entry) };
+      try {
+        using opened = openEntry(directory, [entry]);
+        if (opened) found.push({ ...about, ...(await inspectOpened(host, opened, socket, table)) });
+      } catch (error) {
+        found.push({ ...about, socket, mountedAt: [], reason: messageOf(error) });
+      }
+    }
+  }
+  return found;
+}
+
+function hotpluggedInto(host: Host, pod: string): ListedVolume[] {
+  return findMounted(host, pod)
+    .filter(({ place }) => place.directory.at(-1) === host.layout.hotplugDisks)
+    .map(({ volume, type, place }) => {
+      const target = host.text(place);
+      if (type !== 'device') return { pod, volume, type, target };
+      using directory = host.openDirectory(place.directory);
+      using node = directory && openEntry(directory, place.entry);
+      const rdev = node && statx(node.number).rdev;
+      const device = rdev && { device: `${rdev.major}:${rdev.minor}` };
+      return { pod, volume, type: 'block', ...device, target };
+    });
+}
+
+function volumeOf(entry: string): string {
+  return entry.replace(/\.sock$/, '').replace(/^hotplug-container-disk-/, '');
+}
+
+/** disk_2 before disk_10. */
+function byNumber(a: string, b: string): number {
+  const [x, y] = [a, b].map((name) => Number(/\d+/.exec(name)?.[0] ?? -1));
+  return (x ?? 0) - (y ?? 0) || (a < b ? -1 : 1);
+}

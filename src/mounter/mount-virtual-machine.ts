@@ -1,0 +1,145 @@
+import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instance.ts';
+import { type WantedVolume, wantedVolumes } from '../kubevirt/wanted-volumes.ts';
+import type { Artifact } from './artifact.ts';
+import { artifactsOf, isBlock, volumeName } from './artifacts-of.ts';
+import { BlockVolume } from './block-volume.ts';
+import type { Disk } from './disk/disk.ts';
+import { type Launcher, launcherOf } from './launcher-of.ts';
+import { type MountOutcome, mountArtifact } from './mount-artifact.ts';
+import { entryKey, type MountRecord, type RecordEntry, recordVersion } from './mount-record.ts';
+import { messageOf } from './mounter-error.ts';
+import type { RunContext } from './run-context.ts';
+
+/** What became of one thing that the VMI asks for. */
+export type MountReport =
+  | {
+      readonly volume: string;
+      readonly kind: WantedVolume['kind'];
+      readonly outcome: MountOutcome;
+      /** In the root of process `pid`; of a block device its `major:minor`. */
+      readonly source: string;
+      readonly pid: number;
+      /** On the host. */
+      readonly target: string;
+      readonly disk: Disk | undefined;
+    }
+  | {
+      readonly volume: string;
+      readonly kind: WantedVolume['kind'];
+      readonly outcome: 'failed';
+      readonly error: Error;
+    };
+
+export interface MountOptions {
+  /** uid of the attachment pod to mount hotplugged volumes from, whatever status says. */
+  readonly sourcePod?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Something that is ready to be made: a mount, or a device node. */
+export interface Prepared extends Disposable {
+  readonly kind: WantedVolume['kind'];
+  readonly entry: RecordEntry;
+  /** @returns what it did */
+  make(): Promise<MountReport>;
+}
+
+/**
+ * Mounts all that a VMI asks for on this node, and gives the rest its reasons: one volume that fails keeps no
+ * other from being mounted.
+ *
+ * What will be made is written down before the first of it is made.
+ *
+ * @throws MounterError ENOTREADY where there is no launcher pod, ERECORD where nothing can be written down
+ */
+export async function mountVirtualMachine(
+  context: RunContext,
+  instance: VirtualMachineInstance,
+  { sourcePod, signal }: MountOptions,
+): Promise<MountReport[]> {
+  const { host, records } = context;
+  using _lock = await records.lock(instance.uid, signal);
+  const launcher = launcherOf(host, instance);
+  const wanted = wantedVolumes(instance, { node: launcher.node, attachPodUID: sourcePod });
+  const reports: MountReport[] = [];
+  const prepared: Prepared[] = [];
+  try {
+    for (const volume of wanted) {
+      signal?.throwIfAborted();
+      try {
+        prepared.push(...(await prepare(context, launcher, volume)));
+      } catch (error) {
+        reports.push(failed(volumeName(volume), volume.kind, error));
+      }
+    }
+    if (prepared.length > 0) writeDown(context, instance, prepared);
+    for (const each of prepared) {
+      signal?.throwIfAborted();
+      try {
+        reports.push(await each.make());
+      } catch (error) {
+        reports.push(failed(each.entry.volume, each.kind, error));
+      }
+    }
+    return reports;
+  } finally {
+    for (const each of prepared) each[Symbol.dispose]();
+  }
+}
+
+async function prepare(
+  context: RunContext,
+  { pod }: Launcher,
+  wanted: WantedVolume,
+): Promise<Prepared[]> {
+  if (wanted.kind === 'hotplugVolume' && isBlock(wanted)) {
+    return [await BlockVolume.prepare(context.host, pod, wanted)];
+  }
+  const artifacts = await artifactsOf(context.host, pod, wanted);
+  return artifacts.map((artifact) => preparedMount(context, artifact));
+}
+
+function preparedMount({ host }: RunContext, artifact: Artifact): Prepared {
+  const { kind, volume, type, place, process, sourcePath, disk } = artifact;
+  return {
+    kind,
+    entry: { volume, type, place },
+    make: async () => {
+      const outcome = await mountArtifact(host, artifact);
+      const { pid } = process;
+      return { volume, kind, outcome, source: sourcePath, pid, target: host.text(place), disk };
+    },
+    [Symbol.dispose]: () => artifact[Symbol.dispose](),
+  };
+}
+
+/** The record has every entry that it had: what is mounted stays known until it is unmounted. */
+function writeDown(
+  { records }: RunContext,
+  { namespace, name, uid }: VirtualMachineInstance,
+  prepared: readonly Prepared[],
+): void {
+  const before = records.load(uid);
+  const entries = new Map(before?.entries.map((entry) => [entryKey(entry), entry]));
+  let isNew = before === undefined;
+  for (const { entry } of prepared) {
+    const key = entryKey(entry);
+    if (JSON.stringify(entries.get(key)) === JSON.stringify(entry)) continue;
+    entries.set(key, entry);
+    isNew = true;
+  }
+  if (!isNew) return;
+  const record: MountRecord = {
+    version: recordVersion,
+    namespace,
+    name,
+    uid,
+    entries: [...entries.values()],
+  };
+  records.save(record);
+}
+
+function failed(volume: string, kind: WantedVolume['kind'], error: unknown): MountReport {
+  const reason = error instanceof Error ? error : new Error(messageOf(error));
+  return { volume, kind, outcome: 'failed', error: reason };
+}

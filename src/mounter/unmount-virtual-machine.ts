@@ -1,0 +1,140 @@
+import { LauncherPod } from '../kubevirt/launcher-pod.ts';
+import type { PodPath } from '../kubevirt/pod-path.ts';
+import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instance.ts';
+import { wantedVolumes } from '../kubevirt/wanted-volumes.ts';
+import { isBlock } from './artifacts-of.ts';
+import { removeDevice } from './block-volume.ts';
+import { findMounted } from './find-mounted.ts';
+import type { Host } from './host.ts';
+import { entryKey, type MountRecord, podOf, type RecordEntry } from './mount-record.ts';
+import { MounterError, messageOf } from './mounter-error.ts';
+import type { RunContext } from './run-context.ts';
+import { type UnmountOutcome, unmountPlace } from './unmount-place.ts';
+
+/** What became of one place. */
+export interface UnmountReport {
+  readonly volume: string;
+  readonly target: string;
+  readonly outcome: UnmountOutcome | 'failed';
+  readonly error?: Error;
+}
+
+export interface UnmountOptions {
+  /** Everything of the virtual machine, not only what its spec no longer has. */
+  readonly all?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Takes away what is recorded or found mounted for a VMI and is no longer in its spec. One failure never keeps the
+ * others from being tried. The record goes with the last of it.
+ *
+ * @throws MounterError ERECORD where the record cannot be read or brought up to date
+ */
+export async function unmountVirtualMachine(
+  context: RunContext,
+  instance: VirtualMachineInstance,
+  { all = false, signal }: UnmountOptions,
+): Promise<UnmountReport[]> {
+  using _lock = await lockOrGoOn(context, instance.uid, signal);
+  const record = context.records.load(instance.uid);
+  const entries = knownEntries(context.host, record, instance.activePods.keys());
+  const kept = all ? new Set<string>() : wantedPlaces(context.host, instance);
+  const obsolete = entries.filter((entry) => !kept.has(entryKey(entry)));
+  return takeAway(context, record, obsolete, signal);
+}
+
+/** Takes entries away, and them alone out of the record. */
+export async function takeAway(
+  context: RunContext,
+  record: MountRecord | undefined,
+  obsolete: readonly RecordEntry[],
+  signal: AbortSignal | undefined,
+): Promise<UnmountReport[]> {
+  const reports: UnmountReport[] = [];
+  const gone = new Set<string>();
+  try {
+    for (const entry of obsolete) {
+      signal?.throwIfAborted();
+      const report = await takeOneAway(context.host, entry);
+      if (report.outcome !== 'failed') gone.add(entryKey(entry));
+      const isRecorded = record?.entries.some((each) => entryKey(each) === entryKey(entry));
+      if (report.outcome !== 'not mounted' || isRecorded) reports.push(report);
+    }
+  } finally {
+    if (record) updateRecord(context, record, gone);
+  }
+  return reports;
+}
+
+async function takeOneAway(host: Host, entry: RecordEntry): Promise<UnmountReport> {
+  const about = { volume: entry.volume, target: host.text(entry.place) };
+  try {
+    if (entry.type === 'device') return { ...about, outcome: await removeDevice(host, entry) };
+    return { ...about, outcome: await unmountPlace(host, entry) };
+  } catch (error) {
+    const reason = error instanceof Error ? error : new Error(messageOf(error));
+    return { ...about, outcome: 'failed', error: reason };
+  }
+}
+
+function updateRecord(
+  { records }: RunContext,
+  record: MountRecord,
+  gone: ReadonlySet<string>,
+): void {
+  const entries = record.entries.filter((entry) => !gone.has(entryKey(entry)));
+  if (entries.length === 0) records.remove(record.uid);
+  else if (entries.length < record.entries.length) records.save({ ...record, entries });
+}
+
+/** From the record, and by looking into the pods that it and status name: a record may be lost. */
+export function knownEntries(
+  host: Host,
+  record: MountRecord | undefined,
+  activePods: Iterable<string>,
+): RecordEntry[] {
+  const recorded = record?.entries ?? [];
+  const pods = new Set([...activePods, ...recorded.map(podOf)]);
+  const entries = new Map<string, RecordEntry>();
+  for (const pod of pods) {
+    for (const found of findMounted(host, pod)) entries.set(entryKey(found), found);
+  }
+  for (const entry of recorded) entries.set(entryKey(entry), entry);
+  return [...entries.values()];
+}
+
+/** The places that the spec still asks for, in each of the active pods. */
+function wantedPlaces(host: Host, instance: VirtualMachineInstance): Set<string> {
+  const keys = new Set<string>();
+  const add = ({ directory, entry }: PodPath) => keys.add([...directory, ...entry].join('/'));
+  for (const [uid, node] of instance.activePods) {
+    const pod = new LauncherPod(uid, host.layout);
+    for (const wanted of wantedVolumes(instance, { node: node === '' ? undefined : node })) {
+      if (wanted.kind === 'containerDisk') add(pod.containerDiskTarget(wanted.index));
+      else if (wanted.kind === 'hotplugContainerDisk') add(pod.hotplugImage(wanted.name));
+      else if (wanted.kind === 'kernelBoot') {
+        for (const path of [wanted.kernelPath, wanted.initrdPath]) {
+          if (path !== undefined) add(pod.kernelBootTarget(path));
+        }
+      } else if (isBlock(wanted) || wanted.directory) add(pod.hotplugTarget(wanted.name));
+      else add(pod.hotplugImage(wanted.name));
+    }
+  }
+  return keys;
+}
+
+/** What is mounted has to go away also where no lock can be written: on a full or read-only file system. */
+async function lockOrGoOn(
+  { records, tell }: RunContext,
+  uid: string,
+  signal: AbortSignal | undefined,
+): Promise<Disposable> {
+  try {
+    return await records.lock(uid, signal);
+  } catch (error) {
+    if (!(error instanceof MounterError)) throw error;
+    tell({ level: 'warn', message: `${error.message}; unmounting without it` });
+    return { [Symbol.dispose]: () => {} };
+  }
+}
