@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { isRoot } from './demo/container.ts';
 import { copyStep, follow, remove, startSidecar } from './demo/holder.ts';
+import { MounterCommand, mountDisk, mountTable, unmountDisk, vmiOf } from './demo/mounter.ts';
 import { NodeDirectories } from './demo/node-directories.ts';
 import { Report } from './demo/report.ts';
 
@@ -22,6 +24,19 @@ async function demo(report: Report, cleanup: AsyncDisposableStack): Promise<void
 
   report.chapter('From the socket to the disk');
   await follow(launcher, report);
+
+  if (isRoot) {
+    report.chapter('Into the launcher pod and out again');
+    const before = mountTable();
+    const mounter = new MounterCommand(node, vmiOf(launcher));
+    cleanup.defer(() => void mounter.run('unmount', '--all'));
+    await mountDisk(mounter, launcher, report);
+    unmountDisk(mounter, launcher, before, report);
+  } else {
+    report.step(
+      'not root: mounting into the launcher pod needs root on the node (sudo npm run demo)',
+    );
+  }
 
   report.chapter('The end of the pod');
   await remove(launcher, report);

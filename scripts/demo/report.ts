@@ -8,6 +8,11 @@ export class Report {
     console.log(`\n${title}`);
   }
 
+  /** What a command printed. */
+  text(text: string): void {
+    for (const line of text.trimEnd().split('\n')) console.log(`           ${line}`);
+  }
+
   step(line: string): void {
     const seconds = ((performance.now() - this.#start) / 1000).toFixed(2);
     console.log(`${seconds.padStart(7)} s  ${line}`);

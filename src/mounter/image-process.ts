@@ -21,7 +21,7 @@ export async function processBehind(host: Host, socket: PodPath): Promise<Proces
   if (opened === undefined) {
     throw new MounterError('ENOTREADY', `no socket ${path} yet`);
   }
-  return processOfSocket(host, opened, path);
+  return await processOfSocket(host, opened, path);
 }
 
 /** The process that listens on a socket that is open with O_PATH. */

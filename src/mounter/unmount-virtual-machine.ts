@@ -41,7 +41,7 @@ export async function unmountVirtualMachine(
   const entries = knownEntries(context.host, record, instance.activePods.keys());
   const kept = all ? new Set<string>() : wantedPlaces(context.host, instance);
   const obsolete = entries.filter((entry) => !kept.has(entryKey(entry)));
-  return takeAway(context, record, obsolete, signal);
+  return await takeAway(context, record, obsolete, signal);
 }
 
 /** Takes entries away, and them alone out of the record. */
