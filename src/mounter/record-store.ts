@@ -63,11 +63,10 @@ export class RecordStore {
   /** @throws MounterError ERECORD; then the record that was there is as it was */
   save(record: MountRecord): void {
     const path = this.#path(record.uid);
-    const temporary = `${path}.${process.pid}-${process.hrtime.bigint()}.new`;
+    const temporary = this.#temporary(record.uid);
     try {
       this.#makeDirectory();
       writeFileSync(temporary, `${JSON.stringify(record, undefined, 2)}\n`, {
-        flag: 'wx',
         mode: 0o600,
         flush: true,
       });
@@ -85,6 +84,7 @@ export class RecordStore {
   remove(uid: string): void {
     const path = this.#path(uid);
     try {
+      rmSync(this.#temporary(uid), { force: true });
       rmSync(path, { force: true });
       this.#sync();
     } catch (cause) {
@@ -102,11 +102,9 @@ export class RecordStore {
       .map((name) => name.slice(0, -suffix.length));
   }
 
-  /** Removes what killed runs have left: temporary files, and locks that nobody has. */
+  /** Removes what killed runs have left: locks that nobody has, and files that were not finished. */
   async sweep(): Promise<void> {
     for (const name of this.#names()) {
-      const path = join(this.directory, name);
-      if (name.endsWith('.new')) rmSync(path, { force: true });
       if (!name.endsWith(lockSuffix)) continue;
       const uid = name.slice(0, -lockSuffix.length);
       if (this.#names().includes(`${uid}${suffix}`)) continue;
@@ -141,6 +139,7 @@ export class RecordStore {
       [Symbol.dispose]: () => {
         try {
           if (statSync(this.#path(uid), { throwIfNoEntry: false }) === undefined) {
+            rmSync(this.#temporary(uid), { force: true });
             rmSync(path, { force: true });
           }
         } finally {
@@ -190,6 +189,11 @@ export class RecordStore {
 
   #path(uid: string): string {
     return join(this.directory, `${uid}${suffix}`);
+  }
+
+  /** One name for each virtual machine: whoever has its lock writes over what a killed run has left. */
+  #temporary(uid: string): string {
+    return `${this.#path(uid)}.new`;
   }
 
   /** fsync(2) of the directory: a new or removed name is on disk after it. */
