@@ -29,8 +29,8 @@ async function build(steps: Steps): Promise<void> {
   const scratch = mkdtempSync(join(root, 'dist/.build-'));
   try {
     const intl = process.argv.includes('--with-intl');
-    const base = await steps.run('static Node.js', () => {
-      const { path, cached } = makeStaticNode({ node, cacheDirectory, intl });
+    const base = await steps.run('static Node.js', async () => {
+      const { path, cached } = await makeStaticNode({ node, cacheDirectory, intl });
       return { path, cached, size: statSync(path).size };
     });
     const entry = join(root, 'bin/container-disk.ts');

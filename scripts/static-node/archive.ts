@@ -3,10 +3,13 @@ import { Elf, type ElfSymbol } from './elf.ts';
 import { SHN_UNDEF, SHT_SYMTAB, STB_LOCAL } from './elf-constants.ts';
 import { unfit } from './static-node-error.ts';
 
-/** An object file in a static archive (ar(5)), with the global symbols that it defines. */
+/** An object file in a static archive (ar(5)). */
 export interface Member {
   readonly name: string;
   readonly elf: Elf;
+  /** All of its symbols, by their index. */
+  readonly table: readonly ElfSymbol[];
+  /** The global ones that it defines. */
   readonly symbols: readonly ElfSymbol[];
 }
 
@@ -17,85 +20,64 @@ function isArchive(bytes: Buffer): boolean {
 /** The archives behind a library's file, which may be a linker script that names them (`GROUP`), as glibc's libm.a. */
 export function openArchives(path: string): Archive[] {
   const bytes = readFileSync(path);
-  if (isArchive(bytes)) return [new Archive(path)];
+  if (isArchive(bytes)) return [new Archive(path, bytes)];
   const group = /GROUP\s*\(([^)]*)\)/.exec(bytes.toString('latin1', 0, 4096))?.[1];
   if (group === undefined) throw unfit(`${path} is neither a static archive nor a group of them`);
   const names = group.split(/\s+/).filter((name) => name.startsWith('/'));
-  return names.map((name) => new Archive(name));
+  return names.flatMap((name) => openArchives(name));
 }
 
 /** A static archive, read as far as it is asked for. */
 export class Archive {
   readonly path: string;
-  readonly #bytes: Buffer;
-  readonly #index = new Map<string, number>();
+  readonly bytes: Buffer;
   readonly #members = new Map<number, Member>();
-  #longNames: Buffer = Buffer.alloc(0);
-  #readAll = false;
+  #directory: Directory | undefined;
+  #byName: Map<string, Member[]> | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, bytes: Buffer) {
     this.path = path;
-    this.#bytes = readFileSync(path);
-    if (!isArchive(this.#bytes)) {
-      throw unfit(`${path} is not a static archive`);
-    }
-    this.#readIndex();
+    this.bytes = bytes;
   }
 
-  /** The member that defines a global symbol, by the archive's own symbol index. */
+  /** Whether a member defines a global symbol, by the archive's own symbol index. */
+  defines(symbol: string): boolean {
+    return this.#read().index.has(symbol);
+  }
+
+  /** The member that defines a global symbol. */
   definer(symbol: string): Member | undefined {
-    const offset = this.#index.get(symbol);
+    const offset = this.#read().index.get(symbol);
     return offset === undefined ? undefined : this.#member(offset);
   }
 
   /** Every member of that name; an archive may hold several. */
-  members(name: string): Member[] {
-    if (!this.#readAll) {
-      for (const offset of new Set(this.#index.values())) this.#member(offset);
-      this.#readAll = true;
+  members(name: string): readonly Member[] {
+    if (this.#byName === undefined) {
+      this.#byName = new Map();
+      for (const offset of new Set(this.#read().index.values())) {
+        const member = this.#member(offset);
+        this.#byName.set(member.name, [...(this.#byName.get(member.name) ?? []), member]);
+      }
     }
-    return [...this.#members.values()].filter((member) => member.name === name);
+    return this.#byName.get(name) ?? [];
   }
 
-  #readIndex(): void {
-    let at = 8;
-    while (at + 60 <= this.#bytes.length) {
-      const { name, start, size } = this.#header(at);
-      if (name === '/') this.#readSymbols(this.#bytes.subarray(start, start + size));
-      else if (name === '//') this.#longNames = this.#bytes.subarray(start, start + size);
-      else break;
-      at = start + size + (size % 2);
-    }
-  }
-
-  #readSymbols(content: Buffer): void {
-    const count = content.readUInt32BE(0);
-    let name = 4 + 4 * count;
-    for (let index = 0; index < count; index += 1) {
-      const end = content.indexOf(0, name);
-      this.#index.set(content.toString('latin1', name, end), content.readUInt32BE(4 + 4 * index));
-      name = end + 1;
-    }
-  }
-
-  #header(at: number): { name: string; start: number; size: number } {
-    const field = (from: number, to: number) =>
-      this.#bytes.toString('latin1', at + from, at + to).trimEnd();
-    return { name: field(0, 16), start: at + 60, size: Number(field(48, 58)) };
+  #read(): Directory {
+    this.#directory ??= readDirectory(this.bytes);
+    return this.#directory;
   }
 
   #member(offset: number): Member {
     const known = this.#members.get(offset);
     if (known) return known;
-    const { name, start, size } = this.#header(offset);
-    const elf = new Elf(this.#bytes.subarray(start, start + size), `${this.path}(${name})`);
-    const table = elf.sections.find(({ type }) => type === SHT_SYMTAB);
-    const symbols = table ? elf.symbols(table) : [];
-    const member = {
-      name: this.#name(name),
-      elf,
-      symbols: symbols.filter(({ bind, shndx }) => bind !== STB_LOCAL && shndx !== SHN_UNDEF),
-    };
+    const { name: field, start, size } = header(this.bytes, offset);
+    const name = this.#name(field);
+    const elf = new Elf(this.bytes.subarray(start, start + size), `${this.path}(${name})`);
+    const symtab = elf.sections.find(({ type }) => type === SHT_SYMTAB);
+    const table = symtab ? elf.symbols(symtab) : [];
+    const symbols = table.filter(({ bind, shndx }) => bind !== STB_LOCAL && shndx !== SHN_UNDEF);
+    const member = { name, elf, table, symbols };
     this.#members.set(offset, member);
     return member;
   }
@@ -103,7 +85,48 @@ export class Archive {
   #name(field: string): string {
     const long = /^\/(\d+)$/.exec(field);
     if (!long) return field.replace(/\/$/, '');
+    const { longNames } = this.#read();
     const start = Number(long[1]);
-    return this.#longNames.toString('latin1', start, this.#longNames.indexOf('/\n', start));
+    return longNames.toString('latin1', start, longNames.indexOf('/\n', start));
   }
+}
+
+/** What an archive begins with: its symbol index (name to the offset of a member), and the names too long for a header. */
+interface Directory {
+  readonly index: ReadonlyMap<string, number>;
+  readonly longNames: Buffer;
+}
+
+function readDirectory(bytes: Buffer): Directory {
+  let index = new Map<string, number>();
+  let longNames = Buffer.alloc(0);
+  for (let at = 8; at + 60 <= bytes.length; ) {
+    const { name, start, size } = header(bytes, at);
+    const content = bytes.subarray(start, start + size);
+    if (name === '/') index = readIndex(content);
+    else if (name === '//') longNames = Buffer.from(content);
+    else break;
+    at = start + size + (size % 2);
+  }
+  return { index, longNames };
+}
+
+/** Of several members that define a symbol the linker takes the first. */
+function readIndex(content: Buffer): Map<string, number> {
+  const index = new Map<string, number>();
+  const count = content.readUInt32BE(0);
+  let name = 4 + 4 * count;
+  for (let each = 0; each < count; each += 1) {
+    const end = content.indexOf(0, name);
+    const symbol = content.toString('latin1', name, end);
+    if (!index.has(symbol)) index.set(symbol, content.readUInt32BE(4 + 4 * each));
+    name = end + 1;
+  }
+  return index;
+}
+
+function header(bytes: Buffer, at: number): { name: string; start: number; size: number } {
+  const field = (from: number, to: number) =>
+    bytes.toString('latin1', at + from, at + to).trimEnd();
+  return { name: field(0, 16), start: at + 60, size: Number(field(48, 58)) };
 }

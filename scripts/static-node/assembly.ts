@@ -1,17 +1,9 @@
 import type { Section } from './elf.ts';
 import { SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS } from './elf-constants.ts';
-import type { Gap } from './gaps.ts';
-import type { Patch, Plan } from './plan.ts';
-
-/** A section of the assembly, which the linker script puts at an address. */
-export interface Piece {
-  readonly name: string;
-  readonly start: number;
-  readonly end: number;
-  readonly isFilled: boolean;
-  readonly flags: number;
-  readonly section: Section;
-}
+import { functions } from './lifecycle.ts';
+import { type Patch, tlsGetAddr } from './patch.ts';
+import type { Piece } from './pieces.ts';
+import type { Plan } from './plan.ts';
 
 /** Names of the sections that the linker script places among the libraries' own. */
 export const placed = {
@@ -22,61 +14,30 @@ export const placed = {
   unwindTable: '.binary_eh_frame_hdr',
 } as const;
 
-/** The binary's sections as pieces, without the gaps, and with the zeros at the end of `.bss` left to the loader. */
-export function pieces(plan: Plan, gaps: readonly Gap[]): Piece[] {
-  const all: Piece[] = [];
-  for (const section of plan.kept) {
-    const end = section.addr + section.size;
-    const isBss = section.type === SHT_NOBITS;
-    let at = section.addr;
-    const add = (until: number, isFilled: boolean) => {
-      if (until <= at) return;
-      const name = `.binary${section.name.replace(/^\.?/, '.')}.${at.toString(16)}`;
-      all.push({ name, start: at, end: until, isFilled, flags: section.flags, section });
-      at = until;
-    };
-    if (isBss) {
-      add(lastContent(plan, section), true);
-      add(end, false);
-      continue;
-    }
-    for (const gap of gaps) {
-      if (gap.start < section.addr || gap.end > end) continue;
-      add(gap.start, true);
-      add(gap.end, false);
-    }
-    add(end, true);
-  }
-  return all;
-}
-
-/** Copies with content lie at the start of `.bss`: up to here it has to be in the file. */
-function lastContent({ patches, copies }: Plan, { addr, size }: Section): number {
-  const ends = [
-    ...Array.from(patches.keys(), (address) => address + 8),
-    ...copies.constants.map((copy) => copy.address + copy.size),
-  ].filter((end) => end > addr && end <= addr + size + 8);
-  return Math.min(Math.max(addr, ...ends), addr + size);
-}
-
-/** Writes the assembly (GNU as) of the whole binary: its bytes by `.incbin`, with the patched places in between. */
+/**
+ * Writes the assembly (GNU as) of the whole binary: its bytes by `.incbin`, with the patched places in between.
+ *
+ * @param file the binary, as the assembler opens it
+ * @param unwindTable bytes to leave for the unwinder's table
+ */
 export function assembly(
   plan: Plan,
   file: string,
-  all: readonly Piece[],
-  unwindTableSize: number,
+  pieces: readonly Piece[],
+  unwindTable: number,
 ): string {
+  const { binary, lifecycle, copies } = plan;
   const writer = new Writer(plan, file);
   for (const name of plan.weak) writer.line(`.weak ${name}`);
   writer.line(`.globl main\n.set main, ${plan.main}`);
-  for (const piece of all) writer.piece(piece);
+  for (const piece of pieces) writer.piece(piece);
   writer.tls();
-  writer.array(placed.initArray, plan.initArray);
-  writer.array(placed.finiArray, plan.finiArray);
+  writer.array(placed.initArray, functions(binary, lifecycle.init, lifecycle.initArray));
+  writer.array(placed.finiArray, functions(binary, lifecycle.fini, lifecycle.finiArray));
   writer.line(`.section ${placed.constants},"a",@progbits\n.balign 8`);
-  for (const { name } of plan.copies.constants) writer.line(`.quad ${name}`);
-  writer.line(`.section ${placed.unwindTable},"a",@progbits\n.balign 8\n.zero ${unwindTableSize}`);
-  if (plan.imports.has('__tls_get_addr')) writer.tlsGetAddr();
+  for (const { names } of copies.constants) writer.line(`.quad ${names[0]}`);
+  writer.line(`.section ${placed.unwindTable},"a",@progbits\n.balign 8\n.zero ${unwindTable}`);
+  writer.tlsGetAddr();
   writer.strings();
   writer.line('.section .note.GNU-stack,"",@progbits');
   return writer.text;
@@ -86,6 +47,7 @@ class Writer {
   text = '';
   readonly #plan: Plan;
   readonly #file: string;
+  /** Where something is written that is not just the binary's bytes, in order. */
   readonly #addresses: readonly number[];
   readonly #resolvers: ReadonlySet<number>;
   readonly #strings: Buffer[] = [];
@@ -93,11 +55,11 @@ class Writer {
   constructor(plan: Plan, file: string) {
     this.#plan = plan;
     this.#file = file;
-    const resolvers = Array.from(plan.patches.values(), (patch) =>
-      patch.kind === 'ifunc' ? [patch.resolver] : [],
-    ).flat();
-    this.#resolvers = new Set(resolvers);
-    const all = new Set([...plan.patches.keys(), ...plan.copies.definitions.keys(), ...resolvers]);
+    const { patches, copies } = plan;
+    this.#resolvers = new Set(
+      Array.from(patches.values(), (each) => (each.kind === 'ifunc' ? [each.resolver] : [])).flat(),
+    );
+    const all = new Set([...patches.keys(), ...copies.definitions.keys(), ...this.#resolvers]);
     this.#addresses = [...all].sort((a, b) => a - b);
   }
 
@@ -111,9 +73,11 @@ class Writer {
     this.#range(section, start, end, isFilled && section.type !== SHT_NOBITS);
   }
 
-  array(name: string, section: Section | undefined): void {
+  array(name: string, content: Buffer): void {
     this.line(`.section ${name},"aw",@progbits`);
-    if (section) this.#range(section, section.addr, section.addr + section.size, true);
+    for (let at = 0; at < content.length; at += 8) {
+      this.line(`.quad ${content.readBigUInt64LE(at)}`);
+    }
   }
 
   /** The whole block, also the part without initial content, so that nothing comes after it in the template. */
@@ -125,12 +89,12 @@ class Writer {
     if (rest > 0) this.line(`.zero ${rest}`);
   }
 
-  /** `__tls_get_addr` of the x86-64 psABI, for the only module that there is. */
+  /** `__tls_get_addr` of the x86-64 psABI for the binary: its block is the last, and ends at the thread pointer. */
   tlsGetAddr(): void {
     this.line(`.text
-.globl __tls_get_addr
-.type __tls_get_addr, @function
-__tls_get_addr:
+.globl ${tlsGetAddr}
+.type ${tlsGetAddr}, @function
+${tlsGetAddr}:
   movq %fs:0, %rax
   subq $${this.#plan.tls.size}, %rax
   addq 8(%rdi), %rax
@@ -168,9 +132,8 @@ __tls_get_addr:
   #labels(address: number): void {
     const definition = this.#plan.copies.definitions.get(address);
     for (const name of definition?.names ?? []) {
-      this.line(
-        `.globl ${name}\n.type ${name}, @object\n.size ${name}, ${definition?.size}\n${name}:`,
-      );
+      this.line(`.globl ${name}\n.type ${name}, @object\n.size ${name}, ${definition?.size}`);
+      this.line(`${name}:`);
     }
     if (this.#resolvers.has(address)) {
       const name = `resolver_${address.toString(16)}`;

@@ -1,52 +1,80 @@
-import type { Archive } from './archive.ts';
-import { STT_FUNC, STT_GNU_IFUNC } from './elf-constants.ts';
+import { basename } from 'node:path';
+import type { Archive, Member } from './archive.ts';
+import type { ElfSymbol } from './elf.ts';
+import { STB_GLOBAL, STT_FUNC, STT_GNU_IFUNC } from './elf-constants.ts';
+import { tlsGetAddr } from './patch.ts';
 import type { Plan } from './plan.ts';
 import { unfit } from './static-node-error.ts';
 
-function isFunction(type: number): boolean {
-  return type === STT_FUNC || type === STT_GNU_IFUNC;
-}
-
-/** An archive's object file as the link map names it. */
-const mapMember = /^(?:LOAD )?(\S+\.a)\(([^)]+)\)/gm;
-
 /**
- * Proves that letting the binary's definitions win over the archives' was right: what is defined by both is what
+ * Proves that letting the first of several definitions win (`-z muldefs`) was right: what is defined twice is what
  * the binary has copies of, and nothing else.
- *
- * Two definitions of another object would be two where a dynamic program has one. Functions (inline ones of the
- * standard library) may be there twice: each side calls its own.
  *
  * @param map the link map (`ld -Map`)
  * @throws StaticNodeError EUNFIT with the names
  */
 export function refuseOtherDuplicates(map: string, plan: Plan, archives: readonly Archive[]): void {
-  const copied = new Set(Array.from(plan.copies.definitions.values(), ({ names }) => names).flat());
-  for (const { name } of plan.copies.constants) copied.add(name);
-  const constants = new Set(plan.copies.constants.map(({ address }) => address));
-  const linked = new Set(
-    Array.from(map.matchAll(mapMember), ([, file, name]) => `${file}(${name})`),
-  );
-  const others = new Set<string>();
-  for (const archive of archives) {
-    for (const entry of linked) {
-      if (!entry.startsWith(`${archive.path}(`)) continue;
-      for (const member of archive.members(entry.slice(archive.path.length + 1, -1))) {
-        for (const { name, type } of member.symbols) {
-          if (isFunction(type)) continue;
-          if (plan.exported.has(name) && !copied.has(name)) others.add(name);
-        }
-      }
+  const { definitions, constants } = plan.copies;
+  const copied = new Set([...definitions.values(), ...constants].flatMap(({ names }) => names));
+  const seen = new Set(['main', tlsGetAddr]);
+  const twice = new Set<string>();
+  const shared = new Set<string>();
+  const replaced = new Set<string>();
+  for (const { archive, member } of linkedMembers(map, archives)) {
+    for (const symbol of member.symbols) {
+      const { name, bind } = symbol;
+      if (bind === STB_GLOBAL && seen.has(name)) twice.add(name);
+      if (bind === STB_GLOBAL) seen.add(name);
+      const exported = plan.exported.get(name);
+      if (exported === undefined || copied.has(name)) continue;
+      if (!isFunction(symbol) || !isFunction(exported)) shared.add(name);
+      else if (exported.bind === STB_GLOBAL && isReplaceable(symbol, archive)) replaced.add(name);
     }
   }
-  for (const name of aliasesOf(constants, plan)) others.delete(name);
-  if (others.size > 0) {
-    throw unfit(`defined by the binary and by the libraries: ${[...others].sort().join(', ')}`);
+  refuse(twice, 'defined by two members of the archives');
+  refuse(shared, 'defined by the binary and by the libraries');
+  refuse(replaced, "functions of the libraries that the binary's own would replace for them too");
+}
+
+interface LinkedMember {
+  readonly archive: Archive;
+  readonly member: Member;
+}
+
+/**
+ * The archives' object files that the link took, from the map. Of several of one name in an archive, which the
+ * map does not tell apart, all.
+ */
+function* linkedMembers(map: string, archives: readonly Archive[]): Generator<LinkedMember> {
+  const entries = new Set(Array.from(map.matchAll(/^(\S+\.a)\(([^)]+)\)/gm), ([entry]) => entry));
+  if (entries.size === 0) throw unfit('the link map names no member of an archive');
+  for (const entry of entries) {
+    const at = entry.lastIndexOf('(');
+    const archive = archives.find(({ path }) => path === entry.slice(0, at));
+    const members = archive?.members(entry.slice(at + 1, -1)) ?? [];
+    if (archive === undefined || members.length === 0) {
+      throw unfit(`the link took ${entry}, which is not known here`);
+    }
+    for (const member of members) yield { archive, member };
   }
 }
 
-function aliasesOf(addresses: ReadonlySet<number>, { binary }: Plan): string[] {
-  const dynsym = binary.section('.dynsym');
-  const symbols = dynsym ? binary.symbols(dynsym) : [];
-  return symbols.filter(({ value }) => addresses.has(value)).map(({ name }) => name);
+function isFunction({ type }: ElfSymbol): boolean {
+  return type === STT_FUNC || type === STT_GNU_IFUNC;
+}
+
+/** `operator new` and `operator delete`, the functions that a C++ program may replace ([replacement.functions]). */
+const replaceable = /^_Z(nw|na|dl|da)/;
+
+/**
+ * A function that is there twice does no harm where both are one and the same: inline functions, and those of a
+ * newer libstdc++ that the binary brings along. It does where a program means to replace it for all, as it may
+ * with `operator new` or `malloc`.
+ */
+function isReplaceable({ name }: ElfSymbol, { path }: Archive): boolean {
+  return basename(path) !== 'libstdc++.a' || replaceable.test(name);
+}
+
+function refuse(names: ReadonlySet<string>, what: string): void {
+  if (names.size > 0) throw unfit(`${what}: ${[...names].sort().join(', ')}`);
 }

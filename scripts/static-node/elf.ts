@@ -1,4 +1,4 @@
-import { SHT_NOBITS, SHT_RELA } from './elf-constants.ts';
+import { ELFCLASS64, ELFDATA2LSB, PT_LOAD, SHT_NOBITS, SHT_RELA } from './elf-constants.ts';
 import { unfit } from './static-node-error.ts';
 
 /** A section header of elf(5), with its name. Addresses and sizes are in bytes. */
@@ -55,13 +55,22 @@ export class Elf {
     if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x7f454c46) {
       throw unfit(`${what} is not an ELF file`);
     }
-    if (bytes[4] !== 2 || bytes[5] !== 1) throw unfit(`${what} is not a 64-bit little-endian file`);
+    if (bytes[4] !== ELFCLASS64 || bytes[5] !== ELFDATA2LSB) {
+      throw unfit(`${what} is not a 64-bit little-endian file`);
+    }
     try {
       this.segments = readSegments(bytes);
       this.sections = readSections(bytes);
     } catch (error) {
       if (error instanceof RangeError) throw unfit(`${what} is cut short: ${error.message}`);
       throw error;
+    }
+    for (const { name, type, offset, size } of this.sections) {
+      if (type !== SHT_NOBITS && offset + size > bytes.length) {
+        throw unfit(
+          `${what} is cut short: ${name} ends at ${offset + size} of ${bytes.length} bytes`,
+        );
+      }
     }
   }
 
@@ -123,10 +132,11 @@ export class Elf {
     return relocations;
   }
 
-  /** Where in the file the byte at a virtual address is; undefined where the file does not hold it. */
-  fileOffset(address: number): number | undefined {
+  /** Where in the file so many bytes from a virtual address are; undefined where the file does not hold them. */
+  fileOffset(address: number, length: number): number | undefined {
     const segment = this.segments.find(
-      ({ type, vaddr, filesz }) => type === 1 && address >= vaddr && address < vaddr + filesz,
+      ({ type, vaddr, filesz }) =>
+        type === PT_LOAD && address >= vaddr && address + length <= vaddr + filesz,
     );
     return segment && segment.offset + address - segment.vaddr;
   }

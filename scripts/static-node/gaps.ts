@@ -1,4 +1,5 @@
 import type { Elf } from './elf.ts';
+import { page } from './page.ts';
 
 /**
  * A range of addresses whose bytes are left out of the file and read as zeros. `start` and `end` are page-aligned;
@@ -9,8 +10,6 @@ export interface Gap {
   readonly end: number;
   readonly edges: readonly (readonly [address: number, length: number])[];
 }
-
-const page = 4096;
 
 /** What ICU names the locale data in it, by its major version. */
 const localeData = /^icudt\d+_dat$/;

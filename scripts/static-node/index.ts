@@ -1,18 +1,25 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { cacheKey, removeLeftovers } from './cache.ts';
+import { readBinary } from './read-binary.ts';
 import { relink } from './relink.ts';
-import { findToolchain, type Toolchain } from './toolchain.ts';
+import type { Log } from './step.ts';
+import { findToolchain } from './toolchain.ts';
 
 export { checkStatic } from './check.ts';
+export { type RelinkOptions, relink } from './relink.ts';
+export { StaticNodeError } from './static-node-error.ts';
+export type { Log, Step } from './step.ts';
+export { findToolchain, type Toolchain } from './toolchain.ts';
 
 export interface StaticNodeOptions {
   /** Path of the official Node.js binary. */
   readonly node: string;
   /** Where results are kept, by what they were made from. */
   readonly cacheDirectory: string;
-  /** Keep the locale data (`Intl`, `toLocaleString`). */
+  /** Keep the locale data (`Intl`, `toLocaleString`); false unless set. */
   readonly intl?: boolean;
+  readonly log?: Log;
 }
 
 /** The static Node.js, and whether it was there already. */
@@ -23,32 +30,25 @@ export interface StaticNode {
 
 /**
  * Makes a fully static Node.js of the official binary, or finds the one that was made before from the same binary,
- * compiler, archives and relinker.
+ * compiler, archives and relinker. Several may run at once.
  *
  * @throws StaticNodeError
  */
-export function makeStaticNode({
-  node,
-  cacheDirectory,
-  intl = false,
-}: StaticNodeOptions): StaticNode {
-  const toolchain = findToolchain();
+export async function makeStaticNode(options: StaticNodeOptions): Promise<StaticNode> {
+  const { node, cacheDirectory, intl = false, log } = options;
+  const start = performance.now();
+  const toolchain = await findToolchain();
   mkdirSync(cacheDirectory, { recursive: true });
-  const path = join(cacheDirectory, `static-node-${key(node, toolchain, intl)}`);
+  const path = join(
+    cacheDirectory,
+    `static-node-${cacheKey(readBinary(node), toolchain, { intl })}`,
+  );
   const cached = existsSync(path);
-  if (!cached) relink(node, path, toolchain, { intl });
+  if (!cached) {
+    removeLeftovers(cacheDirectory);
+    await relink(node, path, { intl, toolchain, ...(log ? { log } : {}) });
+  }
+  const milliseconds = performance.now() - start;
+  log?.({ name: 'static Node.js', milliseconds, bytes: statSync(path).size, cached });
   return { path, cached };
-}
-
-/** A hash of all that the result depends on. Files of the installation are known by their size and time. */
-function key(node: string, { version, archives, linkerScript }: Toolchain, intl: boolean): string {
-  const hash = createHash('sha256').update(JSON.stringify({ version, linkerScript, intl }));
-  for (const path of [node, ...archives.map((archive) => archive.path)]) {
-    const { size, mtimeMs } = statSync(path);
-    hash.update(JSON.stringify({ path, size, mtimeMs }));
-  }
-  for (const name of readdirSync(import.meta.dirname).sort()) {
-    hash.update(readFileSync(join(import.meta.dirname, name)));
-  }
-  return hash.digest('hex').slice(0, 24);
 }

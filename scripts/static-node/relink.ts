@@ -2,88 +2,88 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
-  renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { assembly, pieces as planPieces } from './assembly.ts';
+import { assembly } from './assembly.ts';
 import { checkStatic } from './check.ts';
+import { compile } from './compile.ts';
 import { refuseOtherDuplicates } from './duplicates.ts';
 import { Elf } from './elf.ts';
 import { finish } from './finish.ts';
 import { findGaps } from './gaps.ts';
-import { librariesStart, linkerScript } from './linker-script.ts';
-import { plan as makePlan } from './plan.ts';
+import { librariesStart, linkArguments, linkerScript } from './link.ts';
+import { cutIntoPieces, type Piece } from './pieces.ts';
+import { placeFile } from './place-file.ts';
+import { makePlan } from './plan.ts';
+import { readBinary } from './read-binary.ts';
 import { unfit } from './static-node-error.ts';
-import { compile, linkedLibraries, type Toolchain } from './toolchain.ts';
+import { type Log, timed } from './step.ts';
+import { findToolchain, type Toolchain } from './toolchain.ts';
 import { unwindTableSize } from './unwind-table.ts';
 
 /** How many functions the libraries may bring, for which the unwinder's table has room. */
 const libraryFunctions = 16_384;
 
 export interface RelinkOptions {
-  /** Keep the locale data. */
-  readonly intl: boolean;
+  /** Keep the locale data; false unless set. */
+  readonly intl?: boolean;
+  /** The one on the PATH unless set. */
+  readonly toolchain?: Toolchain;
+  readonly log?: Log;
 }
 
 /**
  * Links a dynamic, not position-independent x86-64 program anew, with static archives in place of its libraries.
  *
- * The program's own code and data stay at their addresses. `output` is written at once, when all checks are passed.
+ * The program's own code and data stay at their addresses. `output` appears at once, when all checks are passed.
  *
- * @throws StaticNodeError EUNFIT where the method does not fit the program, ELINK, ECHECK
+ * @throws StaticNodeError EINPUT where `input` cannot be read, ETOOL, EUNFIT where the method does not fit the
+ * program, ELINK, ECHECK
  */
-export function relink(
+export async function relink(
   input: string,
   output: string,
-  { archives, linkerScript: standard }: Toolchain,
-  { intl }: RelinkOptions,
-): void {
-  const file = realpathSync(input);
-  const binary = new Elf(readFileSync(file), input);
-  const gaps = findGaps(binary, intl);
-  const plan = makePlan(binary, archives, gaps);
-  const pieces = planPieces(plan, gaps);
-  const lowest = Math.min(...pieces.map(({ start }) => start));
-  if (lowest <= librariesStart) {
-    throw unfit(`the binary starts at 0x${lowest.toString(16)}, where the libraries would go`);
-  }
+  { intl = false, toolchain, log }: RelinkOptions = {},
+): Promise<void> {
+  const { archives, startFiles, linkerScript: standard } = toolchain ?? (await findToolchain());
+  const binary = new Elf(readBinary(input), input);
+  const { plan, pieces } = await timed(log, 'plan', () => {
+    const gaps = findGaps(binary, intl);
+    const plan = makePlan(binary, archives, gaps);
+    return { plan, pieces: cutIntoPieces(plan, gaps) };
+  });
+  refuseLowAddresses(pieces);
   const entries = (binary.section('.eh_frame_hdr')?.size ?? 0) / 8 + libraryFunctions;
+  const table = unwindTableSize(Math.ceil(entries));
   const scratch = mkdtempSync(join(dirname(output), '.relink-'));
   try {
-    const table = unwindTableSize(Math.ceil(entries));
-    writeFileSync(join(scratch, 'binary.S'), assembly(plan, file, pieces, table));
+    symlinkSync(realpathSync(input), join(scratch, 'binary'));
+    writeFileSync(join(scratch, 'binary.S'), assembly(plan, 'binary', pieces, table));
     writeFileSync(join(scratch, 'link.ld'), linkerScript(standard, plan, pieces));
-    compile(['-c', 'binary.S', '-o', 'binary.o'], scratch);
-    compile(
-      [...linkArguments, 'binary.o', '-Wl,--start-group', ...linkedLibraries, '-Wl,--end-group'],
-      scratch,
+    await timed(log, 'assemble', () => compile(['-c', 'binary.S', '-o', 'binary.o'], scratch));
+    await timed(log, 'link', () =>
+      compile(linkArguments('binary.o', 'linked', archives, startFiles), scratch),
     );
-    refuseOtherDuplicates(readFileSync(join(scratch, 'link.map'), 'latin1'), plan, archives);
-    const result = readFileSync(join(scratch, 'linked'));
-    finish(result, plan, pieces);
-    const finished = join(scratch, 'finished');
-    writeFileSync(finished, result, { mode: 0o755 });
-    checkStatic(finished);
-    renameSync(finished, output);
+    await timed(log, 'finish', () => {
+      refuseOtherDuplicates(readFileSync(join(scratch, 'link.map'), 'latin1'), plan, archives);
+      const linked = readFileSync(join(scratch, 'linked'));
+      finish(linked, plan, pieces);
+      const finished = join(scratch, 'finished');
+      writeFileSync(finished, linked, { mode: 0o755 });
+      checkStatic(finished);
+      placeFile(finished, output);
+      return { bytes: linked.length };
+    });
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-const linkArguments = [
-  '-static',
-  '-no-pie',
-  '-o',
-  'linked',
-  '-Wl,-T,link.ld',
-  `-Wl,-Ttext-segment=0x${librariesStart.toString(16)}`,
-  // The binary's definitions of what it has copies of come first; `refuseOtherDuplicates` holds it to these.
-  '-Wl,-z,muldefs',
-  '-Wl,-z,noexecstack',
-  '-Wl,--eh-frame-hdr',
-  '-Wl,--build-id=none',
-  '-Wl,--strip-all',
-  '-Wl,-Map,link.map',
-];
+function refuseLowAddresses(pieces: readonly Piece[]): void {
+  const lowest = Math.min(...pieces.map(({ start }) => start));
+  if (lowest > librariesStart) return;
+  throw unfit(`the binary starts at 0x${lowest.toString(16)}, where the libraries would go`);
+}

@@ -1,74 +1,105 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { promisify } from 'node:util';
 import { type Archive, openArchives } from './archive.ts';
 import { StaticNodeError } from './static-node-error.ts';
 
-/** The libraries that an official Node.js binary imports from, as static archives, in the order of the link. */
-const libraries = ['stdc++', 'm', 'pthread', 'dl', 'atomic', 'gcc', 'gcc_eh', 'c'];
-
-/** The compiler driver and the archives that it links with. */
+/** The compiler driver, and what is linked with it. */
 export interface Toolchain {
   /** First line of `g++ --version` and of `ld --version`. */
   readonly version: string;
+  /** In the order of the link. */
   readonly archives: readonly Archive[];
+  readonly startFiles: StartFiles;
   /** The default linker script for a static program (`ld -static --verbose`). */
   readonly linkerScript: string;
 }
 
+/** Paths of the object files before and after all others (crt1.o, crtend.o and the like). */
+export interface StartFiles {
+  readonly first: readonly string[];
+  readonly last: readonly string[];
+}
+
+/** The libraries that an official Node.js binary imports from; `c` and `gcc` need one another. */
+const libraries = ['stdc++', 'm', 'pthread', 'dl', 'atomic', 'gcc', 'gcc_eh', 'c'];
+
+/**
+ * What `g++ -static` would take, but for crtbegin.o in place of crtbeginT.o: the latter registers the libraries'
+ * `.eh_frame` at every start, for an unwinder that does not find PT_GNU_EH_FRAME, and has it sorted at the first
+ * exception. Here one table that is sorted already holds everything.
+ */
+const startFiles = { first: ['crt1.o', 'crti.o', 'crtbegin.o'], last: ['crtend.o', 'crtn.o'] };
+
 /** @throws StaticNodeError ETOOL with the Debian package of what is missing */
-export function findToolchain(): Toolchain {
-  const compiler = output('g++', ['--version'], 'g++');
-  const linker = output('ld', ['--version'], 'binutils');
-  const major = output('g++', ['-dumpversion'], 'g++').trim().split('.')[0];
-  const archives = libraries.flatMap((library) => {
-    const name = `lib${library}.a`;
-    const path = output('g++', [`-print-file-name=${name}`], 'g++').trim();
-    if (isAbsolute(path) && existsSync(path)) return openArchives(path);
-    const holder = ['c', 'm', 'pthread', 'dl'].includes(library)
-      ? 'libc6-dev'
-      : library === 'stdc++'
-        ? `libstdc++-${major}-dev`
-        : `libgcc-${major}-dev`;
-    throw new StaticNodeError('ETOOL', `no static archive ${name} (apt-get install ${holder})`);
-  });
-  const verbose = output('ld', ['-static', '--verbose'], 'binutils');
+export async function findToolchain(): Promise<Toolchain> {
+  const version = await output('g++', ['--version'], 'g++');
+  const [linker, verbose, major] = await Promise.all([
+    output('ld', ['--version'], 'binutils'),
+    output('ld', ['-static', '--verbose'], 'binutils'),
+    output('g++', ['-dumpversion'], 'g++'),
+  ]);
+  const find = (name: string) => fileOf(name, major.trim().split('.')[0] ?? '');
+  const [paths, first, last] = await Promise.all([
+    Promise.all(libraries.map((library) => find(`lib${library}.a`))),
+    Promise.all(startFiles.first.map(find)),
+    Promise.all(startFiles.last.map(find)),
+  ]);
   const [, linkerScript] = verbose.split(/^={20,}$/m);
   if (linkerScript === undefined) {
     throw new StaticNodeError(
       'ETOOL',
-      'ld -static --verbose prints no linker script; GNU ld is needed',
+      'ld -static --verbose prints no linker script; GNU ld is needed (apt-get install binutils)',
     );
   }
-  return { version: `${firstLine(compiler)}; ${firstLine(linker)}`, archives, linkerScript };
+  return {
+    version: `${firstLine(version)}; ${firstLine(linker)}`,
+    archives: paths.flatMap((path) => openArchives(path)),
+    startFiles: { first, last },
+    linkerScript,
+  };
 }
 
-/** Runs the compiler driver, which runs the assembler and the linker. */
-export function compile(argv: readonly string[], directory: string): void {
-  const { status, stderr, error } = spawnSync('g++', argv, { cwd: directory, encoding: 'utf8' });
-  if (error) throw new StaticNodeError('ELINK', `cannot run g++: ${error.message}`);
-  if (status === 0) return;
-  const undefinedNames = [...stderr.matchAll(/undefined reference to `([^']+)'/g)].map(
-    ([, n]) => n,
-  );
-  if (undefinedNames.length > 0) {
-    const names = [...new Set(undefinedNames)].join(', ');
-    throw new StaticNodeError(
-      'EUNFIT',
-      `the binary imports what no static archive defines: ${names}`,
-    );
-  }
-  const lines = stderr.trim().split('\n');
-  const line = lines.find((each) => /error|overlap/i.test(each)) ?? lines[0] ?? `exit ${status}`;
-  throw new StaticNodeError('ELINK', `the link failed: ${line}`);
+/** Everything in the toolchain that the result depends on, as contents. */
+export function contentsOf({ version, archives, startFiles, linkerScript }: Toolchain) {
+  return [
+    version,
+    linkerScript,
+    ...archives.map(({ bytes }) => bytes),
+    ...[...startFiles.first, ...startFiles.last].map((path) => readFileSync(path)),
+  ];
 }
 
-export const linkedLibraries = libraries.map((library) => `-l${library}`);
+/** The path that the compiler driver links for a name; it prints the bare name where it has none. */
+async function fileOf(name: string, major: string): Promise<string> {
+  const path = (await output('g++', [`-print-file-name=${name}`], 'g++')).trim();
+  if (isAbsolute(path)) return path;
+  const holder = /^(lib(c|m|pthread|dl)\.a|crt[1in]\.o)$/.test(name)
+    ? 'libc6-dev'
+    : name === 'libstdc++.a'
+      ? `libstdc++-${major}-dev`
+      : `libgcc-${major}-dev`;
+  const kind = name.endsWith('.a') ? 'static archive' : 'start file';
+  throw new StaticNodeError('ETOOL', `no ${kind} ${name} (apt-get install ${holder})`);
+}
 
-function output(command: string, argv: readonly string[], debianPackage: string): string {
+async function output(
+  command: string,
+  argv: readonly string[],
+  debianPackage: string,
+): Promise<string> {
   try {
-    return execFileSync(command, argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    const { stdout } = await promisify(execFile)(command, argv, {
+      env: { ...process.env, LC_ALL: 'C' },
+    });
+    return stdout;
   } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code !== 'ENOENT') {
+      throw new StaticNodeError('ETOOL', `${command} ${argv.join(' ')}: ${cause.message.trim()}`, {
+        cause,
+      });
+    }
     throw new StaticNodeError('ETOOL', `no ${command} (apt-get install ${debianPackage})`, {
       cause,
     });

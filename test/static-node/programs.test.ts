@@ -1,10 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import t from 'tap';
-import { checkStatic } from '../../scripts/static-node/check.ts';
-import { relink } from '../../scripts/static-node/relink.ts';
-import { findToolchain } from '../../scripts/static-node/toolchain.ts';
+import { checkStatic, findToolchain, relink } from '../../scripts/static-node/index.ts';
 import { skipUnless } from '../support/requirements.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -21,13 +20,14 @@ function run(program: string, root?: string) {
 }
 
 t.test('relinked programs do what the dynamic ones do', { skip: skipUnless('g++') }, async (t) => {
-  const toolchain = findToolchain();
+  const toolchain = await findToolchain();
+  t.jobs = 2;
   for (const name of readdirSync(programs)) {
     for (const optimise of ['-O0', '-O2']) {
-      t.test(`${name} ${optimise}`, async (t) => {
+      t.test(`${name} ${optimise}`, { buffered: true }, async (t) => {
         const directory = temporaryDirectory(t);
         const dynamic = join(directory, 'dynamic');
-        execFileSync('g++', [
+        await promisify(execFile)('g++', [
           '-no-pie',
           optimise,
           '-pthread',
@@ -37,7 +37,7 @@ t.test('relinked programs do what the dynamic ones do', { skip: skipUnless('g++'
           '-latomic',
         ]);
         const relinked = join(directory, 'relinked');
-        relink(dynamic, relinked, toolchain, { intl: false });
+        await relink(dynamic, relinked, { toolchain });
         checkStatic(relinked);
         const expected = run(dynamic);
         t.ok(expected.stdout.length > 0, 'the dynamic program says something');

@@ -9,10 +9,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { checkStatic } from '../../scripts/static-node/check.ts';
 import { Elf } from '../../scripts/static-node/elf.ts';
-import { relink } from '../../scripts/static-node/relink.ts';
-import { findToolchain, type Toolchain } from '../../scripts/static-node/toolchain.ts';
+import {
+  checkStatic,
+  findToolchain,
+  relink,
+  type Toolchain,
+} from '../../scripts/static-node/index.ts';
 import { skipUnless } from '../support/requirements.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -36,10 +39,10 @@ t.test(
   'a binary that the method does not fit is refused',
   { skip: skipUnless('g++') },
   async (t) => {
-    const toolchain = findToolchain();
-    const refused = (t: Test, program: string, message: RegExp, with_: Toolchain = toolchain) => {
+    const toolchain = await findToolchain();
+    const refused = async (t: Test, program: string, message: RegExp, other?: Toolchain) => {
       const output = `${program}.static`;
-      t.throws(() => relink(program, output, with_, { intl: false }), {
+      await t.rejects(relink(program, output, { toolchain: other ?? toolchain }), {
         name: 'StaticNodeError',
         message,
       });
@@ -49,13 +52,13 @@ t.test(
     };
 
     t.test('position-independent', async (t) => {
-      refused(t, compile(t, ['-pie', '-fPIE']), /of type 3, not ET_EXEC \(2\)/);
+      await refused(t, compile(t, ['-pie', '-fPIE']), /of type 3, not ET_EXEC \(2\)/);
     });
 
     t.test('of another architecture', async (t) => {
       const program = compile(t, ['-no-pie']);
       change(program, (bytes) => bytes.writeUInt16LE(183, 18));
-      refused(t, program, /of machine 183, not of x86-64/);
+      await refused(t, program, /of machine 183, not of x86-64/);
     });
 
     t.test('with a relocation that is not known', async (t) => {
@@ -63,7 +66,7 @@ t.test(
       const table = new Elf(readFileSync(program), program).section('.rela.plt');
       if (table === undefined) throw new Error('no .rela.plt');
       change(program, (bytes) => bytes.writeUInt32LE(36, table.offset + 8));
-      refused(t, program, /\.rela\.plt has a relocation of type 36 \(puts\) at 0x[0-9a-f]+/);
+      await refused(t, program, /\.rela\.plt has a relocation of type 36 \(puts\) at 0x[0-9a-f]+/);
     });
 
     t.test('that imports what no archive defines', async (t) => {
@@ -76,7 +79,7 @@ t.test(
         ['-no-pie', `-L${directory}`, '-lonly', `-Wl,-rpath,${directory}`],
         text,
       );
-      refused(t, program, /imports what no static archive defines: only_shared/);
+      await refused(t, program, /imports what no static archive defines: only_shared/);
     });
 
     t.test('that shares an object with a library other than by a copy', async (t) => {
@@ -84,32 +87,63 @@ t.test(
       extern "C" void error(int, int, const char *, ...);
       void (*volatile use)(int, int, const char *, ...) = error;\n`;
       const program = compile(t, ['-no-pie', '-rdynamic'], text);
-      refused(t, program, /defined by the binary and by the libraries: .*program_invocation_name/);
+      await refused(
+        t,
+        program,
+        /defined by the binary and by the libraries: .*program_invocation_name/,
+      );
+    });
+
+    t.test('that replaces a function which the libraries call too', async (t) => {
+      const allocate = `#include <cstdlib>\n#include <string>\n
+      void *operator new(std::size_t size) { return std::malloc(size + 16); }
+      int main(int c, char **v) { return std::string(c * 100, 'x').size() == 1; }\n`;
+      await refused(
+        t,
+        compile(t, ['-no-pie', '-rdynamic'], allocate),
+        /would replace for them too: _Znwm/,
+      );
+      const exit = `#include <cstdlib>\n#include <unistd.h>\n
+      extern "C" int atoi(const char *) noexcept { return 7; }
+      int main() { return getopt(0, nullptr, "") + atoi("1") + std::system("true"); }\n`;
+      const program = compile(t, ['-no-pie', '-rdynamic', '-fno-builtin'], exit);
+      await t.resolves(relink(program, `${program}.static`, { toolchain }), 'not called by them');
     });
 
     t.test('whose addresses are where the libraries go', async (t) => {
-      refused(
+      await refused(
         t,
         compile(t, ['-no-pie', '-Wl,-Ttext-segment=0x10000']),
         /starts at 0x1[0-9a-f]{4}, where the libraries would go/,
       );
-      refused(t, compile(t, ['-no-pie', '-Wl,-Ttext-segment=0x140000']), /overlap/);
+      await refused(t, compile(t, ['-no-pie', '-Wl,-Ttext-segment=0x140000']), /overlap/);
     });
 
     t.test('stripped, static already, cut short, or no program at all', async (t) => {
-      refused(t, compile(t, ['-no-pie', '-s']), /stripped: its \.symtab is needed to find main/);
-      refused(t, compile(t, ['-static']), /has no \.dynsym/);
+      await refused(
+        t,
+        compile(t, ['-no-pie', '-s']),
+        /stripped: its \.symtab is needed to find main/,
+      );
+      await refused(t, compile(t, ['-static']), /has no \.dynsym: it is static already/);
       const program = compile(t, ['-no-pie']);
       writeFileSync(program, readFileSync(program).subarray(0, 4000));
-      refused(t, program, /is cut short/);
+      await refused(t, program, /is cut short/);
       writeFileSync(program, '#!/bin/sh\n'.padEnd(100));
-      refused(t, program, /is not an ELF file/);
+      await refused(t, program, /is not an ELF file/);
+    });
+
+    t.test('that is not there, or is a directory', async (t) => {
+      const program = join(temporaryDirectory(t), 'nothing');
+      await refused(t, program, /cannot read the binary: ENOENT.*nothing/);
+      mkdirSync(program);
+      await refused(t, program, /cannot read the binary: EISDIR/);
     });
 
     t.test('with a linker whose default script is another', async (t) => {
       const program = compile(t, ['-no-pie']);
       const linkerScript = toolchain.linkerScript.replaceAll('DATA_SEGMENT_END', 'SOMETHING_ELSE');
-      refused(t, program, /has no place for the binary/, { ...toolchain, linkerScript });
+      await refused(t, program, /has no place for the binary/, { ...toolchain, linkerScript });
     });
   },
 );
@@ -124,7 +158,7 @@ t.test(
       process.env['PATH'] = original;
     });
     process.env['PATH'] = directory;
-    t.throws(() => findToolchain(), { code: 'ETOOL', message: 'no g++ (apt-get install g++)' });
+    await t.rejects(findToolchain(), { code: 'ETOOL', message: 'no g++ (apt-get install g++)' });
     const tools = join(directory, 'bin');
     mkdirSync(tools);
     const real = (name: string) =>
@@ -133,7 +167,10 @@ t.test(
       }).trim();
     symlinkSync(real('g++'), join(tools, 'g++'));
     process.env['PATH'] = tools;
-    t.throws(() => findToolchain(), { code: 'ETOOL', message: 'no ld (apt-get install binutils)' });
+    await t.rejects(findToolchain(), {
+      code: 'ETOOL',
+      message: 'no ld (apt-get install binutils)',
+    });
     process.env['PATH'] = original;
     for (const [archive, holder] of [
       ['libstdc++.a', /^no static archive libstdc\+\+\.a \(apt-get install libstdc\+\+-\d+-dev\)$/],
@@ -148,7 +185,7 @@ t.test(
         { mode: 0o755 },
       );
       process.env['PATH'] = `${wrapper}:${original}`;
-      t.throws(() => findToolchain(), { code: 'ETOOL', message: holder });
+      await t.rejects(findToolchain(), { code: 'ETOOL', message: holder });
     }
   },
 );

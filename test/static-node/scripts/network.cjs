@@ -23,7 +23,9 @@ server.listen(0, '127.0.0.1', async () => {
   server.closeAllConnections();
   server.close();
   console.log((await dns.lookup('localhost', { family: 4 })).address);
-  await dns.lookup('name.invalid').catch((error) => console.log(error.code));
+  console.log(await dns.lookup('127.0.0.1', { all: true }));
+  console.log((await dns.lookupService('127.0.0.1', 22)).service);
+  await dns.lookup('a'.repeat(300)).catch((error) => console.log(error.code));
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'network-'));
   const echo = net
     .createServer((socket) => socket.pipe(socket))

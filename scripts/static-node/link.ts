@@ -1,6 +1,10 @@
-import { type Piece, placed } from './assembly.ts';
+import type { Archive } from './archive.ts';
+import { placed } from './assembly.ts';
+import type { Piece } from './pieces.ts';
 import type { Plan } from './plan.ts';
+import { spareHeaders } from './split-segment.ts';
 import { StaticNodeError } from './static-node-error.ts';
+import type { StartFiles } from './toolchain.ts';
 
 /** Where the libraries go: far below the binary, whose lowest address is 4 MiB or more, and above `vm.mmap_min_addr`. */
 export const librariesStart = 0x100000;
@@ -38,6 +42,7 @@ export function linkerScript(standard: string, plan: Plan, pieces: readonly Piec
     }
     script = script.replace(anchor, (found) => replacement(found));
   };
+  edit('program headers', /\+ SIZEOF_HEADERS;/, () => `+ SIZEOF_HEADERS + ${spareHeaders};`);
   edit('thread-local storage', /\.tdata\s*:\s*\{[^}]*\}\s*\.tbss\s*:\s*\{[^}]*\}/, () => tls);
   edit(
     'tables',
@@ -56,4 +61,35 @@ export function linkerScript(standard: string, plan: Plan, pieces: readonly Piec
   );
   edit('the binary', /\. = DATA_SEGMENT_END \(\.\);/, (found) => `${found}\n${sections.join('')}`);
   return script;
+}
+
+/** Arguments of the compiler driver for the link; it names nothing but what it is given. */
+export function linkArguments(
+  object: string,
+  output: string,
+  archives: readonly Archive[],
+  { first, last }: StartFiles,
+): string[] {
+  return [
+    '-static',
+    '-no-pie',
+    '-nostdlib',
+    '-o',
+    output,
+    '-Wl,-T,link.ld',
+    `-Wl,-Ttext-segment=0x${librariesStart.toString(16)}`,
+    // The binary's definitions of what it has copies of come first; `refuseOtherDuplicates` holds it to these.
+    '-Wl,-z,muldefs',
+    '-Wl,-z,noexecstack',
+    '-Wl,--eh-frame-hdr',
+    '-Wl,--build-id=none',
+    '-Wl,--strip-all',
+    '-Wl,-Map,link.map',
+    ...first,
+    object,
+    '-Wl,--start-group',
+    ...archives.map(({ path }) => path),
+    '-Wl,--end-group',
+    ...last,
+  ];
 }
