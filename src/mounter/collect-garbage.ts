@@ -3,14 +3,13 @@ import { join } from 'node:path';
 import { hasCode } from '../kernel/syscall-error.ts';
 import { parseSocketName } from '../kubevirt/entry-names.ts';
 import { LauncherPod } from '../kubevirt/launcher-pod.ts';
-import { findMounted } from './find-mounted.ts';
 import type { Host } from './host.ts';
 import { processBehind } from './image-process.ts';
 import { podsOf } from './list.ts';
 import { podOf } from './mount-record.ts';
 import { namesIn } from './names-in.ts';
 import type { RunContext } from './run-context.ts';
-import { takeAway, type UnmountReport } from './unmount-virtual-machine.ts';
+import { knownEntries, takeAway, type UnmountReport } from './unmount-virtual-machine.ts';
 
 /**
  * Takes away the records and the mounts of pods that are gone, and what killed runs have left.
@@ -37,11 +36,12 @@ export async function collectGarbage(
     if (record === undefined) continue;
     const pods = await Promise.all([...new Set(record.entries.map(podOf))].map(isGone));
     if (!pods.every(Boolean)) continue;
-    reports.push(...(await takeAway(context, record, record.entries, signal)));
+    const entries = knownEntries(host, record, [], true);
+    reports.push(...(await takeAway(context, record, entries, signal)));
   }
   for (const pod of podsOf(host)) {
     signal?.throwIfAborted();
-    const mounted = findMounted(host, pod);
+    const mounted = knownEntries(host, undefined, [pod], true);
     if (mounted.length === 0 || !(await isGone(pod))) continue;
     reports.push(...(await takeAway(context, undefined, mounted, signal)));
   }

@@ -1,6 +1,9 @@
-import { constants } from 'node:fs';
+import { constants, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Descriptor } from '../kernel/descriptor.ts';
+import type { MountinfoEntry } from '../kernel/mountinfo.ts';
 import { statx } from '../kernel/statx.ts';
+import { hasCode } from '../kernel/syscall-error.ts';
 import {
   kernelBootName,
   parseContainerDiskTargetName,
@@ -41,7 +44,7 @@ function entriesIn(
 ): RecordEntry[] {
   using emptyDir = host.openDirectory(directory);
   if (emptyDir === undefined) return [];
-  using opened = entry.length === 0 ? undefined : openDirectory(emptyDir, entry);
+  using opened = entry.length === 0 ? undefined : openLevel(emptyDir, entry);
   const looked = entry.length === 0 ? emptyDir : opened;
   if (looked === undefined) return [];
   return namesIn(looked).flatMap((name) => {
@@ -52,20 +55,57 @@ function entriesIn(
   });
 }
 
+/** A level that a pod has put a link in place of holds nothing that was mounted here. */
+function openLevel(directory: Descriptor, entry: readonly string[]): Descriptor | undefined {
+  try {
+    return openDirectory(directory, entry);
+  } catch (error) {
+    if (hasCode(error, 'EHOSTILE')) return undefined;
+    throw error;
+  }
+}
+
 /** The type of what is mounted there; undefined where nothing is that was made here. */
 function mountedType(directory: Descriptor, name: string): RecordEntry['type'] | undefined {
-  let found: Descriptor | undefined;
-  try {
-    found = openEntry(directory, [name]);
-  } catch {
-    // A link: whatever it leads to, nothing is mounted on it.
-    return undefined;
-  }
-  using file = found;
+  using file = openEntryUnlessLink(directory, name);
   if (file === undefined) return undefined;
   const { mode, isMountRoot } = statx(file.number);
   const type = mode & constants.S_IFMT;
   if (type === constants.S_IFBLK && !isMountRoot) return 'device';
   if (!isMountRoot) return undefined;
   return type === constants.S_IFDIR ? 'directory' : 'file';
+}
+
+/** Whatever a link leads to, nothing is mounted on it. */
+function openEntryUnlessLink(directory: Descriptor, name: string): Descriptor | undefined {
+  try {
+    return openEntry(directory, [name]);
+  } catch (error) {
+    if (hasCode(error, 'EHOSTILE')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Mounts anywhere below the emptyDirs of a launcher pod, by the host's mount table: a pod can rename the directory
+ * that a target is in, and the mount goes with it.
+ */
+export function findStrayMounts(
+  host: Host,
+  pod: string,
+  table: readonly MountinfoEntry[],
+): RecordEntry[] {
+  const { containerDisks, hotplugDisks } = new LauncherPod(pod, host.layout);
+  return [containerDisks, hotplugDisks].flatMap(({ directory }) => {
+    using emptyDir = host.openDirectory(directory);
+    if (emptyDir === undefined) return [];
+    const prefix = `${readlinkSync(emptyDir.path)}/`;
+    return table
+      .filter(({ mountPoint }) => mountPoint.startsWith(prefix))
+      .map(({ mountPoint, root }) => ({
+        volume: basename(mountPoint),
+        type: root.endsWith('/') ? 'directory' : 'file',
+        place: { directory, entry: mountPoint.slice(prefix.length).split('/') },
+      }));
+  });
 }

@@ -7,8 +7,8 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ export class RecordStore {
       renameSync(temporary, path);
       this.#sync();
     } catch (cause) {
-      rmSync(temporary, { force: true });
+      if (!hasCode(cause, 'EROFS')) unlinkIfThere(temporary);
       throw new MounterError('ERECORD', `cannot write the record ${path}: ${messageOf(cause)}`, {
         cause,
       });
@@ -84,8 +84,8 @@ export class RecordStore {
   remove(uid: string): void {
     const path = this.#path(uid);
     try {
-      rmSync(this.#temporary(uid), { force: true });
-      rmSync(path, { force: true });
+      unlinkIfThere(this.#temporary(uid));
+      unlinkIfThere(path);
       this.#sync();
     } catch (cause) {
       if (hasCode(cause, 'ENOENT', 'ENOTDIR')) return;
@@ -139,8 +139,8 @@ export class RecordStore {
       [Symbol.dispose]: () => {
         try {
           if (statSync(this.#path(uid), { throwIfNoEntry: false }) === undefined) {
-            rmSync(this.#temporary(uid), { force: true });
-            rmSync(path, { force: true });
+            unlinkIfThere(this.#temporary(uid));
+            unlinkIfThere(path);
           }
         } finally {
           file[Symbol.dispose]();
@@ -211,4 +211,13 @@ function isStillThere(file: Descriptor, path: string): boolean {
   const now = statSync(path, { throwIfNoEntry: false });
   const locked = statSync(file.path);
   return now !== undefined && now.ino === locked.ino && now.dev === locked.dev;
+}
+
+/** What `rmSync` says of a failure has no errno(3). */
+function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT', 'ENOTDIR')) throw error;
+  }
 }

@@ -84,12 +84,13 @@ export class TestNode {
     emptyDir: string,
     names: readonly string[],
     mounts: readonly ContainerMount[] = [],
+    copyPaths: readonly string[] = names.map((name) => `${sockets}/${name}`),
   ): Promise<Container> {
     const binaries = this.#binaries();
     const container = new Container({
       image,
       scratch: this.directories.scratch(),
-      argv: ['/usr/bin/container-disk', ...names.flatMap((name) => ['-c', `${sockets}/${name}`])],
+      argv: ['/usr/bin/container-disk', ...copyPaths.flatMap((path) => ['-c', path])],
       mounts: [
         { source: binaries, destination: '/usr/bin' },
         { source: emptyDir, destination: sockets },
