@@ -29,7 +29,7 @@ export function findObject(name: string, archives: readonly Archive[]): ArchiveO
     const symbol = member?.symbols.find((each) => each.name === name);
     if (member === undefined || symbol === undefined) continue;
     const section = symbol.shndx < SHN_LORESERVE ? member.elf.sectionAt(symbol.shndx) : undefined;
-    return { member, symbol, section, where: `${archive.path}(${member.name})` };
+    return { member, symbol, section, where: `${member.archive}(${member.name})` };
   }
   throw unfit(`the binary imports what no static archive defines: ${name} (R_X86_64_COPY)`);
 }

@@ -5,6 +5,8 @@ import { unfit } from './static-node-error.ts';
 
 /** An object file in a static archive (ar(5)). */
 export interface Member {
+  /** Path of its archive. */
+  readonly archive: string;
   readonly name: string;
   readonly elf: Elf;
   /** All of its symbols, by their index. */
@@ -77,7 +79,7 @@ export class Archive {
     const symtab = elf.sections.find(({ type }) => type === SHT_SYMTAB);
     const table = symtab ? elf.symbols(symtab) : [];
     const symbols = table.filter(({ bind, shndx }) => bind !== STB_LOCAL && shndx !== SHN_UNDEF);
-    const member = { name, elf, table, symbols };
+    const member = { archive: this.path, name, elf, table, symbols };
     this.#members.set(offset, member);
     return member;
   }

@@ -28,7 +28,7 @@ export function assembly(
 ): string {
   const { binary, lifecycle, copies } = plan;
   const writer = new Writer(plan, file);
-  for (const name of plan.weak) writer.line(`.weak ${name}`);
+  for (const name of plan.imports.weak) writer.line(`.weak ${name}`);
   writer.line(`.globl main\n.set main, ${plan.main}`);
   for (const piece of pieces) writer.piece(piece);
   writer.tls();

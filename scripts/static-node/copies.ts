@@ -1,4 +1,4 @@
-import type { Archive } from './archive.ts';
+import type { Archive, Member } from './archive.ts';
 import {
   aliasesOf,
   findObject,
@@ -25,6 +25,11 @@ export interface Copies {
   readonly definitions: ReadonlyMap<number, Copy>;
   /** What the definitions hold before anything has run, by address. */
   readonly contents: ReadonlyMap<number, Patch>;
+  /**
+   * The object files that the definitions are from. A static program would link them for their sake, and glibc
+   * counts on it: the one with `stdin` brings what the other stdio functions only refer to weakly.
+   */
+  readonly members: ReadonlySet<Member>;
   /** The library's place stays the definition; its bytes are copied once they are final. */
   readonly constants: readonly Copy[];
 }
@@ -45,6 +50,7 @@ export function planCopies(
   const definitions = new Map<number, Copy>();
   const contents = new Map<number, Patch>();
   const constants: Copy[] = [];
+  const members = new Set<Member>();
   for (const { relocation, symbol } of relocations) {
     const address = relocation.offset;
     const { name, size } = symbol;
@@ -63,7 +69,8 @@ export function planCopies(
     }
     refuseLocalReferences(object);
     definitions.set(address, copy);
+    members.add(object.member);
     for (const [offset, patch] of initialContent(object)) contents.set(address + offset, patch);
   }
-  return { definitions, contents, constants };
+  return { definitions, contents, constants, members };
 }

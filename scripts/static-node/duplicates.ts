@@ -14,14 +14,14 @@ import { unfit } from './static-node-error.ts';
  * @throws StaticNodeError EUNFIT with the names
  */
 export function refuseOtherDuplicates(map: string, plan: Plan, archives: readonly Archive[]): void {
-  const { definitions, constants } = plan.copies;
+  const { definitions, constants, members } = plan.copies;
   const copied = new Set([...definitions.values(), ...constants].flatMap(({ names }) => names));
   const seen = new Set(['main', tlsGetAddr]);
   const twice = new Set<string>();
   const shared = new Set<string>();
   const replaced = new Set<string>();
-  for (const { archive, member } of linkedMembers(map, archives)) {
-    for (const symbol of member.symbols) {
+  for (const { archive, symbols } of [...members, ...linkedMembers(map, archives)]) {
+    for (const symbol of symbols) {
       const { name, bind } = symbol;
       if (bind === STB_GLOBAL && seen.has(name)) twice.add(name);
       if (bind === STB_GLOBAL) seen.add(name);
@@ -31,31 +31,24 @@ export function refuseOtherDuplicates(map: string, plan: Plan, archives: readonl
       else if (exported.bind === STB_GLOBAL && isReplaceable(symbol, archive)) replaced.add(name);
     }
   }
-  refuse(twice, 'defined by two members of the archives');
+  refuse(twice, 'defined twice by what is linked');
   refuse(shared, 'defined by the binary and by the libraries');
   refuse(replaced, "functions of the libraries that the binary's own would replace for them too");
-}
-
-interface LinkedMember {
-  readonly archive: Archive;
-  readonly member: Member;
 }
 
 /**
  * The archives' object files that the link took, from the map. Of several of one name in an archive, which the
  * map does not tell apart, all.
  */
-function* linkedMembers(map: string, archives: readonly Archive[]): Generator<LinkedMember> {
+function* linkedMembers(map: string, archives: readonly Archive[]): Generator<Member> {
   const entries = new Set(Array.from(map.matchAll(/^(\S+\.a)\(([^)]+)\)/gm), ([entry]) => entry));
   if (entries.size === 0) throw unfit('the link map names no member of an archive');
   for (const entry of entries) {
     const at = entry.lastIndexOf('(');
     const archive = archives.find(({ path }) => path === entry.slice(0, at));
     const members = archive?.members(entry.slice(at + 1, -1)) ?? [];
-    if (archive === undefined || members.length === 0) {
-      throw unfit(`the link took ${entry}, which is not known here`);
-    }
-    for (const member of members) yield { archive, member };
+    if (members.length === 0) throw unfit(`the link took ${entry}, which is not known here`);
+    yield* members;
   }
 }
 
@@ -71,8 +64,8 @@ const replaceable = /^_Z(nw|na|dl|da)/;
  * newer libstdc++ that the binary brings along. It does where a program means to replace it for all, as it may
  * with `operator new` or `malloc`.
  */
-function isReplaceable({ name }: ElfSymbol, { path }: Archive): boolean {
-  return basename(path) !== 'libstdc++.a' || replaceable.test(name);
+function isReplaceable({ name }: ElfSymbol, archive: string): boolean {
+  return basename(archive) !== 'libstdc++.a' || replaceable.test(name);
 }
 
 function refuse(names: ReadonlySet<string>, what: string): void {

@@ -60,12 +60,16 @@ export function linkerScript(standard: string, plan: Plan, pieces: readonly Piec
     (found) => `KEEP (*(${placed.finiArray}))\n    ${found}`,
   );
   edit('the binary', /\. = DATA_SEGMENT_END \(\.\);/, (found) => `${found}\n${sections.join('')}`);
-  return script;
+  return `EXTERN (${plan.imports.bound.join(' ')})\n${script}`;
 }
 
-/** Arguments of the compiler driver for the link; it names nothing but what it is given. */
+/**
+ * Arguments of the compiler driver for the link, which takes nothing but what they name.
+ *
+ * @param objects the binary's own first, as the first of several definitions wins
+ */
 export function linkArguments(
-  object: string,
+  objects: readonly string[],
   output: string,
   archives: readonly Archive[],
   { first, last }: StartFiles,
@@ -86,7 +90,7 @@ export function linkArguments(
     '-Wl,--strip-all',
     '-Wl,-Map,link.map',
     ...first,
-    object,
+    ...objects,
     '-Wl,--start-group',
     ...archives.map(({ path }) => path),
     '-Wl,--end-group',

@@ -9,9 +9,9 @@ import {
   SHF_TLS,
   SHN_UNDEF,
   SHT_NOTE,
-  STB_WEAK,
 } from './elf-constants.ts';
 import type { Gap } from './gaps.ts';
+import { type Imports, readImports } from './imports.ts';
 import { type Lifecycle, lifecycle } from './lifecycle.ts';
 import { type Patch, patchOf } from './patch.ts';
 import { unfit } from './static-node-error.ts';
@@ -28,8 +28,7 @@ export interface Plan {
   readonly kept: readonly Section[];
   /** By address. */
   readonly patches: ReadonlyMap<number, Patch>;
-  /** Imports that may stay without a definition, and then are zero. */
-  readonly weak: ReadonlySet<string>;
+  readonly imports: Imports;
   readonly copies: Copies;
   /** What the binary defines for others (`.dynsym`), by name. */
   readonly exported: ReadonlyMap<string, ElfSymbol>;
@@ -66,14 +65,12 @@ export function makePlan(binary: Elf, archives: readonly Archive[], gaps: readon
   const tls = tlsBlock(binary);
   const copied: { relocation: Relocation; symbol: ElfSymbol }[] = [];
   const patches = new Map<number, Patch>();
-  const imports = new Map<string, ElfSymbol>();
   for (const { table, relocation, symbol } of relocations(binary, symbols)) {
     if (relocation.type === R_X86_64_COPY) {
       copied.push({ relocation, symbol });
       continue;
     }
     patches.set(relocation.offset, patchOf(relocation, symbol, tls, table));
-    if (symbol.shndx === SHN_UNDEF && symbol.name !== '') imports.set(symbol.name, symbol);
   }
   const copies = planCopies(copied, symbols, archives);
   for (const [address, patch] of copies.contents) patches.set(address, patch);
@@ -92,7 +89,7 @@ export function makePlan(binary: Elf, archives: readonly Archive[], gaps: readon
     lifecycle: lifecycle(binary),
     kept,
     patches,
-    weak: weakImports(imports, archives),
+    imports: readImports(symbols, archives),
     copies,
     exported: new Map(
       symbols.filter(({ shndx }) => shndx !== SHN_UNDEF).map((symbol) => [symbol.name, symbol]),
@@ -125,24 +122,6 @@ function* relocations(binary: Elf, symbols: readonly ElfSymbol[]) {
       yield { table, relocation, symbol };
     }
   }
-}
-
-/**
- * A weak import is bound wherever a library defines it, as the dynamic loader does; the linker alone would take no
- * archive's member for its sake, and leave it zero.
- */
-function weakImports(
-  imports: ReadonlyMap<string, ElfSymbol>,
-  archives: readonly Archive[],
-): Set<string> {
-  const unknown = [...imports.values()].filter(
-    ({ name }) => name !== '__tls_get_addr' && !archives.some((archive) => archive.defines(name)),
-  );
-  const missing = unknown.filter(({ bind }) => bind !== STB_WEAK).map(({ name }) => name);
-  if (missing.length > 0) {
-    throw unfit(`the binary imports what no static archive defines: ${missing.sort().join(', ')}`);
-  }
-  return new Set(unknown.map(({ name }) => name));
 }
 
 function mainOf(binary: Elf): number {

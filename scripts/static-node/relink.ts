@@ -64,8 +64,14 @@ export async function relink(
     writeFileSync(join(scratch, 'binary.S'), assembly(plan, 'binary', pieces, table));
     writeFileSync(join(scratch, 'link.ld'), linkerScript(standard, plan, pieces));
     await timed(log, 'assemble', () => compile(['-c', 'binary.S', '-o', 'binary.o'], scratch));
+    const objects = ['binary.o'];
+    for (const member of plan.copies.members) {
+      const name = `member-${objects.length}.o`;
+      writeFileSync(join(scratch, name), member.elf.bytes);
+      objects.push(name);
+    }
     await timed(log, 'link', () =>
-      compile(linkArguments('binary.o', 'linked', archives, startFiles), scratch),
+      compile(linkArguments(objects, 'linked', archives, startFiles), scratch),
     );
     await timed(log, 'finish', () => {
       refuseOtherDuplicates(readFileSync(join(scratch, 'link.map'), 'latin1'), plan, archives);

@@ -21,6 +21,13 @@ const { pipeline } = require('node:stream/promises');
     ),
   );
   console.log((await fs.promises.readdir(directory)).length);
+  const { birthtimeMs, ino, size } = fs.statSync(path.join(directory, 'a'), { bigint: true });
+  console.log(birthtimeMs > 0n, ino > 0n, size);
+  fs.copyFileSync(path.join(directory, 'a'), path.join(directory, 'c'));
+  fs.cpSync(directory, `${directory}-copy`, { recursive: true });
+  console.log(fs.readdirSync(`${directory}-copy`, { recursive: true }).sort().join());
+  fs.rmSync(`${directory}-copy`, { recursive: true });
+  console.log((await Array.fromAsync(fs.promises.glob(path.join(directory, 'f1*')))).length);
   fs.unlinkSync(path.join(directory, 'a'));
   await new Promise((resolve) => setTimeout(resolve, 50));
   watcher.close();

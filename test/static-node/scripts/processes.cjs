@@ -18,6 +18,7 @@ if (process.argv[2] === 'child') {
     spawnSync('sh', ['-c', 'exit 7']).status,
     spawnSync('sh', ['-c', 'kill -9 $$']).signal,
     spawnSync('/nothing').error.code,
+    execFileSync('pwd', { cwd: '/usr', encoding: 'utf8' }),
   );
   const child = fork(__filename, ['child']);
   child.on('message', (message) => console.log(message));
