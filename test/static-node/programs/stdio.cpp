@@ -2,23 +2,28 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cwchar>
+#include <sys/mman.h>
+
+static FILE *temporary() { return fdopen(memfd_create("temporary", 0), "w+"); }
 
 int main() {
   char line[100];
   std::printf("stdin %s", std::fgets(line, sizeof line, stdin));
-  std::printf("character %c, rest %zu\n", std::getc(stdin), std::fread(line, 1, sizeof line, stdin));
-  FILE *file = std::tmpfile();
+  int character = std::getc(stdin);
+  std::printf("character %c, rest %zu\n", character, std::fread(line, 1, sizeof line, stdin));
+  FILE *file = temporary();
   std::fprintf(file, "first %d\nsecond\n", 1);
   std::rewind(file);
   while (std::fgets(line, sizeof line, file)) std::printf("file %s", line);
   std::ungetc('x', file);
-  std::printf("%c %ld\n", std::getc(file), std::ftell(file));
+  character = std::getc(file);
+  std::printf("%c %ld\n", character, std::ftell(file));
   std::fclose(file);
   char text[] = "12 words";
   FILE *memory = fmemopen(text, std::strlen(text), "r");
   int number = 0;
-  std::printf("scanned %d, %d %s\n", std::fscanf(memory, "%d %99s", &number, line), number, line);
+  int scanned = std::fscanf(memory, "%d %99s", &number, line);
+  std::printf("scanned %d, %d %s\n", scanned, number, line);
   std::fclose(memory);
   char *grown = nullptr;
   size_t size = 0;
@@ -27,13 +32,6 @@ int main() {
   std::fclose(stream);
   std::printf("grown %zu %.10s\n", size, grown);
   std::free(grown);
-  FILE *wide = std::tmpfile();
-  std::fwprintf(wide, L"wide %d\n", 3);
-  std::rewind(wide);
-  wchar_t letters[20];
-  std::fgetws(letters, 20, wide);
-  std::printf("%ls", letters);
-  std::fclose(wide);
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   std::perror("stderr");
 }
