@@ -203,5 +203,8 @@ t.test('the check finds what is not static', { skip: skipUnless('g++') }, async 
     code: 'ECHECK',
     message: /an executable stack/,
   });
-  t.doesNotThrow(() => checkStatic(compile(t, ['-static'])));
+  const program = compile(t, ['-static']);
+  t.doesNotThrow(() => checkStatic(program));
+  change(program, (bytes) => bytes.writeUInt32LE(7, 64 + 4));
+  t.throws(() => checkStatic(program), { code: 'ECHECK', message: /writable and executable/ });
 });
