@@ -1,18 +1,211 @@
-import type { LauncherPod } from '../kubevirt/launcher-pod.ts';
+import { chmodSync, chownSync, constants } from 'node:fs';
+import { mknodat } from '../kernel/device-node.ts';
+import type { ProcessHandle } from '../kernel/process-handle.ts';
+import { type DeviceNumber, statx } from '../kernel/statx.ts';
+import { hasCode } from '../kernel/syscall-error.ts';
+import { LauncherPod } from '../kubevirt/launcher-pod.ts';
 import type { WantedHotplugVolume } from '../kubevirt/wanted-volumes.ts';
-import type { Host } from './host.ts';
-import type { RecordEntry } from './mount-record.ts';
-import type { Prepared } from './mount-virtual-machine.ts';
+import type { DeviceCgroup } from './devices/device-cgroup.ts';
+import type { DeviceRule } from './devices/device-rule.ts';
+import { podDeviceCgroups } from './devices/pod-cgroups.ts';
+import { type Host, openDirectory, openEntry } from './host.ts';
+import { attachmentPod } from './image-artifacts.ts';
+import { processBehind } from './image-process.ts';
+import { podOf, type RecordEntry } from './mount-record.ts';
 import { MounterError } from './mounter-error.ts';
-import { type UnmountOutcome, unmountPlace } from './unmount-place.ts';
+import { namesIn } from './names-in.ts';
+import type { Prepared } from './prepared.ts';
+import { Target } from './target.ts';
+import type { UnmountOutcome } from './unmount-place.ts';
 
-/** A block device of an attachment pod. */
-export const BlockVolume = {
-  prepare(_host: Host, _pod: LauncherPod, { name }: WantedHotplugVolume): Promise<Prepared> {
-    throw new MounterError('EUNSUPPORTED', `the block volume ${name} cannot be hotplugged yet`);
-  },
-};
+/** Permissions of the device node: QEMU's uid and gid read and write it. */
+const permissions = 0o660;
 
+/**
+ * The block device of a volume that an attachment pod has: a node of the same device for the launcher pod, and the
+ * use of the device allowed in the cgroup that virt-launcher is in.
+ *
+ * @throws MounterError ENOTREADY, EDISK, ECGROUP
+ */
+export async function prepareBlockVolume(
+  host: Host,
+  pod: LauncherPod,
+  wanted: WantedHotplugVolume,
+): Promise<Prepared> {
+  const { name } = wanted;
+  const { device, source } = findDevice(host, wanted);
+  const process = await processBehind(host, pod.launcherSocket);
+  let cgroups: DeviceCgroup[];
+  try {
+    cgroups = podDeviceCgroups(process, pod.uid);
+  } catch (error) {
+    process[Symbol.dispose]();
+    throw error;
+  }
+  const rule: DeviceRule = { type: 'b', ...device };
+  const isAllowed = cgroups.every((cgroup) => cgroup.has(rule));
+  const number = `${device.major}:${device.minor}`;
+  const place = pod.hotplugTarget(name);
+  return {
+    kind: 'hotplugVolume',
+    entry: { volume: name, type: 'device', place, ...(isAllowed ? {} : { device: number }) },
+    make: async () => ({
+      volume: name,
+      kind: 'hotplugVolume',
+      outcome: makeDevice(host, { cgroups, rule, place }) ? 'mounted' : 'already mounted',
+      source: `${source} (block ${number})`,
+      pid: process.pid,
+      target: host.text(place),
+      disk: undefined,
+    }),
+    [Symbol.dispose]: () => {
+      for (const cgroup of cgroups) cgroup[Symbol.dispose]();
+      process[Symbol.dispose]();
+    },
+  };
+}
+
+/** The only device node in the directory that the attachment pod has for the volume. */
+function findDevice(
+  host: Host,
+  wanted: WantedHotplugVolume,
+): { device: DeviceNumber; source: string } {
+  const places = attachmentPod(host, wanted).volumeDirectories(wanted.name);
+  for (const place of places) {
+    using emptyDir = host.openDirectory(place.directory);
+    using directory = emptyDir && openDirectory(emptyDir, place.entry);
+    if (directory === undefined) continue;
+    const found = namesIn(directory).flatMap((name) => {
+      using node = openEntry(directory, [name]);
+      const status = node && statx(node.number);
+      const isBlock = status && (status.mode & constants.S_IFMT) === constants.S_IFBLK;
+      return isBlock ? { device: status.rdev, source: `${host.text(place)}/${name}` } : [];
+    });
+    const [only] = found;
+    if (only !== undefined && found.length === 1) return only;
+    throw new MounterError(
+      found.length === 0 ? 'ENOTREADY' : 'EDISK',
+      `${host.text(place)} has to hold exactly one block device, but has ${found.length}`,
+    );
+  }
+  const looked = places.map((place) => host.text(place)).join(', ');
+  throw new MounterError(
+    'ENOTREADY',
+    `no directory of the volume ${wanted.name}: looked for ${looked}`,
+  );
+}
+
+/**
+ * The rule in all cgroups, and the node; or, where one of them fails, none of those that were not there before.
+ *
+ * @returns whether anything had to be done
+ */
+function makeDevice(
+  host: Host,
+  {
+    cgroups,
+    rule,
+    place,
+  }: { cgroups: readonly DeviceCgroup[]; rule: DeviceRule; place: RecordEntry['place'] },
+): boolean {
+  const changed: DeviceCgroup[] = [];
+  try {
+    for (const cgroup of cgroups) if (cgroup.allow(rule)) changed.push(cgroup);
+    return makeNode(host, place, rule) || changed.length > 0;
+  } catch (error) {
+    for (const cgroup of changed) cgroup.withdraw(rule);
+    throw error;
+  }
+}
+
+/** @returns whether it was not there yet */
+function makeNode(host: Host, place: RecordEntry['place'], device: DeviceNumber): boolean {
+  using target = Target.open(host, place, true);
+  if (target === undefined) {
+    throw new MounterError('ENOTREADY', `the directory of ${host.text(place)} is not there`);
+  }
+  let isNew = false;
+  try {
+    mknodat(target.directory.number, target.name, constants.S_IFBLK | permissions, device);
+    isNew = true;
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+  const there = target.look();
+  using node = there?.file;
+  const status = there?.status;
+  const isIt =
+    status !== undefined &&
+    (status.mode & constants.S_IFMT) === constants.S_IFBLK &&
+    status.rdev.major === device.major &&
+    status.rdev.minor === device.minor;
+  if (node === undefined || !isIt) {
+    throw new MounterError(
+      'EHOSTILE',
+      `cannot make the device ${target.path}: something else is there, and is left as it is`,
+    );
+  }
+  const { uid, gid } = host.owner;
+  if (status.uid !== uid || status.gid !== gid) chownSync(node.path, uid, gid);
+  if ((status.mode & 0o7777) !== permissions) chmodSync(node.path, permissions);
+  return isNew;
+}
+
+/**
+ * Withdraws the rule for a device and removes its node. Where virt-launcher has ended its cgroup went with it.
+ *
+ * @throws MounterError ECGROUP
+ */
 export async function removeDevice(host: Host, entry: RecordEntry): Promise<UnmountOutcome> {
-  return unmountPlace(host, entry);
+  using target = Target.open(host, entry.place, false);
+  const there = target?.look();
+  using _node = there?.file;
+  const isNode =
+    there !== undefined && (there.status.mode & constants.S_IFMT) === constants.S_IFBLK;
+  const device = numberOf(entry.device) ?? (isNode ? there.status.rdev : undefined);
+  if (device) await withdraw(host, entry, { type: 'b', ...device });
+  if (isNode) target?.remove('device');
+  return isNode ? 'unmounted' : 'not mounted';
+}
+
+async function withdraw(host: Host, entry: RecordEntry, rule: DeviceRule): Promise<void> {
+  const pod = new LauncherPod(podOf(entry), host.layout);
+  let process: ProcessHandle;
+  try {
+    process = await processBehind(host, pod.launcherSocket);
+  } catch (error) {
+    if (hasCode(error, 'ENOTREADY', 'EDEAD')) return;
+    throw error;
+  }
+  using _held = process;
+  for (const cgroup of podDeviceCgroups(process, pod.uid)) {
+    using open = cgroup;
+    // Without a mark, only the record tells whether the rule was made here.
+    if (open.marksItsOwn || entry.device !== undefined) open.withdraw(rule);
+  }
+}
+
+function numberOf(text: string | undefined): DeviceNumber | undefined {
+  const [, major, minor] = /^(\d+):(\d+)$/.exec(text ?? '') ?? [];
+  if (major === undefined || minor === undefined) return undefined;
+  return { major: Number(major), minor: Number(minor) };
+}
+
+/** Whether the rule for a device is in force in the launcher pod. */
+export async function ruleState(
+  host: Host,
+  pod: LauncherPod,
+  device: DeviceNumber,
+): Promise<'in force' | 'missing' | 'unknown'> {
+  try {
+    using process = await processBehind(host, pod.launcherSocket);
+    const states = podDeviceCgroups(process, pod.uid).map((cgroup) => {
+      using open = cgroup;
+      return open.has({ type: 'b', ...device });
+    });
+    return states.every(Boolean) ? 'in force' : 'missing';
+  } catch (error) {
+    if (error instanceof MounterError) return 'unknown';
+    throw error;
+  }
 }

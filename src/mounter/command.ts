@@ -2,7 +2,6 @@ import { readManifestFile } from '../kubevirt/manifest-file.ts';
 import { readVirtualMachineInstances } from '../kubevirt/read-virtual-machine-instances.ts';
 import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instance.ts';
 import type { ChecksumReport } from './checksums.ts';
-import type { MountReport } from './mount-virtual-machine.ts';
 import type { Mounter } from './mounter.ts';
 import {
   checksumTable,
@@ -12,6 +11,7 @@ import {
   socketTable,
   unmountTable,
 } from './output/report-tables.ts';
+import type { MountReport } from './prepared.ts';
 import type { UnmountReport } from './unmount-virtual-machine.ts';
 
 /** The commands of `container-disk-mounter`. */

@@ -1,8 +1,10 @@
 import { type MountinfoEntry, readMountinfo } from '../kernel/mountinfo.ts';
 import { statx } from '../kernel/statx.ts';
 import { parseSocketName } from '../kubevirt/entry-names.ts';
+import { LauncherPod } from '../kubevirt/launcher-pod.ts';
 import { isUid } from '../kubevirt/names.ts';
 import { emptyDir } from '../kubevirt/pod-path.ts';
+import { ruleState } from './block-volume.ts';
 import { findMounted } from './find-mounted.ts';
 import { type Host, openEntry } from './host.ts';
 import { inspectOpened, type SocketReport } from './inspect.ts';
@@ -42,7 +44,7 @@ export async function list(host: Host, signal: AbortSignal | undefined): Promise
   for (const pod of podsOf(host)) {
     signal?.throwIfAborted();
     sockets.push(...(await socketsOf(host, pod, table)));
-    hotplugged.push(...hotpluggedInto(host, pod));
+    hotplugged.push(...(await hotpluggedInto(host, pod)));
   }
   return { sockets, hotplugged };
 }
@@ -80,18 +82,33 @@ async function socketsOf(
   return found;
 }
 
-function hotpluggedInto(host: Host, pod: string): ListedVolume[] {
-  return findMounted(host, pod)
-    .filter(({ place }) => place.directory.at(-1) === host.layout.hotplugDisks)
-    .map(({ volume, type, place }) => {
-      const target = host.text(place);
-      if (type !== 'device') return { pod, volume, type, target };
-      using directory = host.openDirectory(place.directory);
-      using node = directory && openEntry(directory, place.entry);
-      const rdev = node && statx(node.number).rdev;
-      const device = rdev && { device: `${rdev.major}:${rdev.minor}` };
-      return { pod, volume, type: 'block', ...device, target };
+async function hotpluggedInto(host: Host, pod: string): Promise<ListedVolume[]> {
+  const launcher = new LauncherPod(pod, host.layout);
+  const found = findMounted(host, pod).filter(
+    ({ place }) => place.directory.at(-1) === host.layout.hotplugDisks,
+  );
+  const listed: ListedVolume[] = [];
+  for (const { volume, type, place } of found) {
+    const target = host.text(place);
+    if (type !== 'device') {
+      listed.push({ pod, volume, type, target });
+      continue;
+    }
+    using directory = host.openDirectory(place.directory);
+    using node = directory && openEntry(directory, place.entry);
+    if (node === undefined) continue;
+    const { rdev } = statx(node.number);
+    const rule = await ruleState(host, launcher, rdev);
+    listed.push({
+      pod,
+      volume,
+      type: 'block',
+      device: `${rdev.major}:${rdev.minor}`,
+      rule,
+      target,
     });
+  }
+  return listed;
 }
 
 function volumeOf(entry: string): string {

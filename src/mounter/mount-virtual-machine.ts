@@ -2,46 +2,18 @@ import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instanc
 import { type WantedVolume, wantedVolumes } from '../kubevirt/wanted-volumes.ts';
 import type { Artifact } from './artifact.ts';
 import { artifactsOf, isBlock, volumeName } from './artifacts-of.ts';
-import { BlockVolume } from './block-volume.ts';
-import type { Disk } from './disk/disk.ts';
+import { prepareBlockVolume } from './block-volume.ts';
 import { type Launcher, launcherOf } from './launcher-of.ts';
-import { type MountOutcome, mountArtifact } from './mount-artifact.ts';
-import { entryKey, type MountRecord, type RecordEntry, recordVersion } from './mount-record.ts';
+import { mountArtifact } from './mount-artifact.ts';
+import { entryKey, type MountRecord, recordVersion } from './mount-record.ts';
 import { messageOf } from './mounter-error.ts';
+import type { MountReport, Prepared } from './prepared.ts';
 import type { RunContext } from './run-context.ts';
-
-/** What became of one thing that the VMI asks for. */
-export type MountReport =
-  | {
-      readonly volume: string;
-      readonly kind: WantedVolume['kind'];
-      readonly outcome: MountOutcome;
-      /** In the root of process `pid`; of a block device its `major:minor`. */
-      readonly source: string;
-      readonly pid: number;
-      /** On the host. */
-      readonly target: string;
-      readonly disk: Disk | undefined;
-    }
-  | {
-      readonly volume: string;
-      readonly kind: WantedVolume['kind'];
-      readonly outcome: 'failed';
-      readonly error: Error;
-    };
 
 export interface MountOptions {
   /** uid of the attachment pod to mount hotplugged volumes from, whatever status says. */
   readonly sourcePod?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** Something that is ready to be made: a mount, or a device node. */
-export interface Prepared extends Disposable {
-  readonly kind: WantedVolume['kind'];
-  readonly entry: RecordEntry;
-  /** @returns what it did */
-  make(): Promise<MountReport>;
 }
 
 /**
@@ -93,7 +65,7 @@ async function prepare(
   wanted: WantedVolume,
 ): Promise<Prepared[]> {
   if (wanted.kind === 'hotplugVolume' && isBlock(wanted)) {
-    return [await BlockVolume.prepare(context.host, pod, wanted)];
+    return [await prepareBlockVolume(context.host, pod, wanted)];
   }
   const artifacts = await artifactsOf(context.host, pod, wanted);
   return artifacts.map((artifact) => preparedMount(context, artifact));
@@ -124,7 +96,10 @@ function writeDown(
   let isNew = before === undefined;
   for (const { entry } of prepared) {
     const key = entryKey(entry);
-    if (JSON.stringify(entries.get(key)) === JSON.stringify(entry)) continue;
+    const known = entries.get(key);
+    // That a rule was made here is known from the first time on; now the device is allowed already.
+    const keepsRule = known?.device !== undefined && entry.device === undefined;
+    if (keepsRule || JSON.stringify(known) === JSON.stringify(entry)) continue;
     entries.set(key, entry);
     isNew = true;
   }

@@ -5,11 +5,8 @@ import { Host } from './host.ts';
 import type { HostOptions } from './host-options.ts';
 import { inspect, type SocketReport } from './inspect.ts';
 import { type Listing, list } from './list.ts';
-import {
-  type MountOptions,
-  type MountReport,
-  mountVirtualMachine,
-} from './mount-virtual-machine.ts';
+import { type MountOptions, mountVirtualMachine } from './mount-virtual-machine.ts';
+import type { MountReport } from './prepared.ts';
 import { type ReadyOptions, type ReadyReport, ready } from './ready.ts';
 import { RecordStore } from './record-store.ts';
 import type { MounterEvent, RunContext } from './run-context.ts';

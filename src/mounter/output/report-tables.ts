@@ -2,7 +2,7 @@ import type { ChecksumReport } from '../checksums.ts';
 import type { Disk } from '../disk/disk.ts';
 import type { SocketReport } from '../inspect.ts';
 import type { Listing } from '../list.ts';
-import type { MountReport } from '../mount-virtual-machine.ts';
+import type { MountReport } from '../prepared.ts';
 import type { ReadyReport } from '../ready.ts';
 import type { UnmountReport } from '../unmount-virtual-machine.ts';
 import { byteSize } from './byte-size.ts';
