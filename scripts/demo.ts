@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { isRoot } from './demo/container.ts';
 import { copyStep, follow, remove, startSidecar } from './demo/holder.ts';
+import { hotplug } from './demo/hotplug.ts';
 import { MounterCommand, mountDisk, mountTable, unmountDisk, vmiOf } from './demo/mounter.ts';
 import { NodeDirectories } from './demo/node-directories.ts';
 import { Report } from './demo/report.ts';
@@ -17,6 +18,7 @@ async function demo(report: Report, cleanup: AsyncDisposableStack): Promise<void
   report.chapter('A node, and a launcher pod with a container disk');
   const node = cleanup.use(new NodeDirectories());
   report.step(`the node's directories are in ${node.root}`);
+  if (isRoot) node.shareMounts();
   const pod = node.pod();
   const binaries = await copyStep(node, pod, program, report);
   const launcher = await startSidecar(node, pod, binaries, 'disk-0', report);
@@ -26,12 +28,19 @@ async function demo(report: Report, cleanup: AsyncDisposableStack): Promise<void
   await follow(launcher, report);
 
   if (isRoot) {
-    report.chapter('Into the launcher pod and out again');
-    const before = mountTable();
+    report.chapter('Into the launcher pod');
+    const before = mountTable(node.root);
     const mounter = new MounterCommand(node, vmiOf(launcher));
     cleanup.defer(() => void mounter.run('unmount', '--all'));
     await mountDisk(mounter, launcher, report);
-    unmountDisk(mounter, launcher, before, report);
+
+    report.chapter('Into the running pod: hotplug');
+    await using volumes = new AsyncDisposableStack();
+    await hotplug(node, launcher, binaries, mounter, volumes, report);
+    await volumes.disposeAsync();
+
+    report.chapter('Out again');
+    unmountDisk(mounter, node, launcher, before, report);
   } else {
     report.step(
       'not root: mounting into the launcher pod needs root on the node (sudo npm run demo)',

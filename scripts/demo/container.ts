@@ -19,6 +19,10 @@ export interface ContainerOptions {
   readonly mounts?: readonly ContainerMount[];
   /** Words before the command, for instance to put it into a cgroup. */
   readonly prefix?: readonly string[];
+  /** Mounts that are made on the host later are seen in the container too (`mountPropagation: HostToContainer`). */
+  readonly hostToContainer?: boolean;
+  /** uid 0 in place of QEMU's, where the host's uid is meant. */
+  readonly asRoot?: boolean;
 }
 
 /** uid and gid of `qemu` in KubeVirt's pods. */
@@ -58,13 +62,15 @@ export class Container implements AsyncDisposable {
   stderr = '';
   stdout = '';
 
-  constructor({ image, scratch, argv, mounts = [], prefix = [] }: ContainerOptions) {
+  constructor(options: ContainerOptions) {
+    const { image, scratch, argv, mounts = [], prefix = [] } = options;
     mkdirSync(scratch, { recursive: true });
     this.#scratch = scratch;
-    const user = isRoot ? `--userspec=${qemu}:${qemu}` : '--userspec=0:0';
+    const user = isRoot && !options.asRoot ? `--userspec=${qemu}:${qemu}` : '--userspec=0:0';
     const binds = mounts.flatMap(({ source, destination }) => [source, destination]);
     const namespaces = ['--mount', '--pid', '--fork', '--kill-child=SIGKILL'];
     if (!isRoot) namespaces.push('--user', '--map-root-user');
+    if (options.hostToContainer) namespaces.push('--propagation', 'slave');
     const words = [
       ...prefix,
       'unshare',

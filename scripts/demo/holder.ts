@@ -142,7 +142,8 @@ export async function remove({ socket, sidecar }: LauncherPod, report: Report): 
   );
 }
 
-async function until(condition: () => boolean): Promise<boolean> {
+/** Waits for something to happen; false where it does not. */
+export async function until(condition: () => boolean): Promise<boolean> {
   const deadline = performance.now() + patience;
   while (!condition()) {
     if (performance.now() > deadline) return false;

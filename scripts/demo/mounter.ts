@@ -52,13 +52,20 @@ export class MounterCommand {
 }
 
 /** The VMI of the demo as far as the mounter reads it. */
-export function vmiOf({ pod }: LauncherPod): object {
+export function vmiOf(
+  { pod }: LauncherPod,
+  hotplugged: readonly { readonly volume: object; readonly status: object }[] = [],
+): object {
+  const root = { name: 'root', containerDisk: { image: 'registry.example/demo-disk' } };
   return {
     apiVersion: 'kubevirt.io/v1',
     kind: 'VirtualMachineInstance',
     metadata: { name: 'demo', namespace: 'default', uid: 'b7f3f0e2-0000-4000-8000-000000000001' },
-    spec: { volumes: [{ name: 'root', containerDisk: { image: 'registry.example/demo-disk' } }] },
-    status: { activePods: { [pod.uid]: 'this-node' } },
+    spec: { volumes: [root, ...hotplugged.map(({ volume }) => volume)] },
+    status: {
+      activePods: { [pod.uid]: 'this-node' },
+      volumeStatus: hotplugged.map(({ status }) => status),
+    },
   };
 }
 
@@ -97,6 +104,7 @@ export async function mountDisk(
 /** Unmount; the socket goes, and the sidecar with it; nothing is left. */
 export function unmountDisk(
   mounter: MounterCommand,
+  node: NodeDirectories,
   { pod }: LauncherPod,
   before: string,
   report: Report,
@@ -111,7 +119,7 @@ export function unmountDisk(
   report.check('the target is gone', !existsSync(target), existsSync(target) ? target : '');
   const left = existsSync(mounter.stateDirectory) ? readdirSync(mounter.stateDirectory) : [];
   report.check('no record is left', left.length === 0, left.join(' '));
-  const after = mountTable();
+  const after = mountTable(node.root);
   report.check(
     'the mount table is what it was',
     after === before,
@@ -119,10 +127,11 @@ export function unmountDisk(
   );
 }
 
-/** The host's mounts; ids are left out, as they are given anew. */
-export function mountTable(): string {
+/** The host's mounts below a folder; ids are left out, as they are given anew. */
+export function mountTable(folder: string): string {
   const lines = readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n');
   return lines
+    .filter((line) => line.includes(folder))
     .map((line) => line.split(' ').slice(3).join(' '))
     .sort()
     .join('\n');

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isRoot, qemu } from './container.ts';
@@ -9,6 +10,12 @@ export class NodeDirectories implements Disposable {
   readonly root = mkdtempSync(join(realpathSync(tmpdir()), 'container-disk-demo-'));
   readonly kubelet = join(this.root, 'var/lib/kubelet');
   #count = 0;
+  #isShared = false;
+
+  /** The temporary folder is for its maker alone; what is below it is for the users of pods, too. */
+  constructor() {
+    chmodSync(this.root, 0o755);
+  }
 
   /** An image's root, empty. */
   image(name: string): string {
@@ -23,11 +30,20 @@ export class NodeDirectories implements Disposable {
     return join(this.root, 'containers', String(this.#count));
   }
 
+  /** As on a node, mounts below the kubelet's directory are passed on to containers that ask for them. */
+  shareMounts(): void {
+    mkdirSync(this.kubelet, { recursive: true });
+    execFileSync('mount', ['--bind', this.kubelet, this.kubelet]);
+    execFileSync('mount', ['--make-shared', this.kubelet]);
+    this.#isShared = true;
+  }
+
   pod(): PodDirectories {
     return new PodDirectories(this.kubelet, randomUUID());
   }
 
   [Symbol.dispose](): void {
+    if (this.#isShared) execFileSync('umount', ['--lazy', this.kubelet]);
     rmSync(this.root, { recursive: true, force: true });
   }
 }

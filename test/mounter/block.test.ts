@@ -13,6 +13,14 @@ import {
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import {
+  type AllowedDevice,
+  callingProgram,
+  deviceProgram,
+  longProgram,
+} from '../../scripts/demo/device-program.ts';
+import { LoopDevice } from '../../scripts/demo/loop-device.ts';
+import { hasDeviceCgroups, PodCgroup } from '../../scripts/demo/pod-cgroup.ts';
+import {
   attachDeviceProgram,
   BPF_F_ALLOW_MULTI,
   BPF_F_ALLOW_OVERRIDE,
@@ -23,14 +31,7 @@ import {
   replaceDeviceProgram,
 } from '../../src/kernel/bpf.ts';
 import { Descriptor } from '../../src/kernel/descriptor.ts';
-import {
-  type AllowedDevice,
-  callingProgram,
-  deviceProgram,
-  longProgram,
-} from '../support/device-program.ts';
 import { TestNode, vmi } from '../support/launcher.ts';
-import { hasV1Devices, PodCgroup } from '../support/pod-cgroup.ts';
 import { skipUnless } from '../support/requirements.ts';
 
 const skip = skipUnless('root', 'unshare', 'setpriv', 'losetup', 'cgroup2 mount');
@@ -40,11 +41,16 @@ function loopDevice(t: Test, node: TestNode, name: string) {
   const file = join(node.directories.root, `${name}.raw`);
   const content = randomBytes(1024 * 1024);
   writeFileSync(file, content);
-  const path = execFileSync('losetup', ['--find', '--show', file], { encoding: 'utf8' }).trim();
-  t.teardown(() => execFileSync('losetup', ['--detach', path]));
-  const { rdev } = statSync(path);
-  const [major, minor] = [(rdev >> 8) & 0xfff, (rdev & 0xff) | ((rdev >> 12) & 0xfff00)];
-  return { path, major, minor, number: `${major}:${minor}`, content };
+  const device = new LoopDevice(file);
+  t.teardown(() => device[Symbol.dispose]());
+  return Object.assign(device, { content });
+}
+
+/** A pod's cgroup, which goes with the test. */
+function podCgroup(t: Test, version: 'v1' | 'v2', podUID: string): PodCgroup {
+  const cgroup = new PodCgroup(version, podUID);
+  t.teardown(() => cgroup[Symbol.asyncDispose]());
+  return cgroup;
 }
 
 /** A launcher pod with virt-launcher in a cgroup of its own, and an attachment pod with block volumes. */
@@ -55,7 +61,7 @@ async function blockVolumes(t: Test, version: 'v1' | 'v2', names: readonly strin
   const targets = launcher.emptyDir('hotplug-disks');
   // As on a node, what is below is for the pod's user; the temporary folder is not.
   chmodSync(node.directories.root, 0o755);
-  const cgroup = new PodCgroup(t, version, launcher.uid);
+  const cgroup = podCgroup(t, version, launcher.uid);
   const socket = launcher.emptyDir('sockets');
   await virtLauncher(t, cgroup, socket);
   const directory = attachment.emptyDir('hotplug-disks');
@@ -363,7 +369,7 @@ t.test('cgroup v2', { skip }, async (t) => {
 
 t.test(
   'cgroup v1',
-  { skip: skip || (hasV1Devices ? false : 'no v1 devices controller is mounted') },
+  { skip: skip || (hasDeviceCgroups('v1') ? false : 'no v1 devices controller is mounted') },
   async (t) => {
     t.test('devices.list before, during and after', async (t) => {
       const { targets, cgroup, device, instance, mounter } = await blockVolumes(t, 'v1', [
@@ -417,7 +423,7 @@ t.test(
 t.test('what is refused', { skip }, async (t) => {
   t.test('a cgroup that is not the pod’s', async (t) => {
     const { node, launcher, cgroup, instance, mounter } = await blockVolumes(t, 'v2', ['data']);
-    const other = new PodCgroup(t, 'v2', node.uid());
+    const other = podCgroup(t, 'v2', node.uid());
     const socket = launcher.emptyDir('sockets');
     rmSync(join(socket, 'launcher-sock'));
     await virtLauncher(t, other, socket);

@@ -9,29 +9,31 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Test } from 'tap';
 
-/** Where the hierarchies are: hybrid machines have cgroup v2 beside the controllers of v1. */
+/** Where the hierarchies are mounted: hybrid machines have cgroup v2 beside the controllers of v1. */
 const roots = {
   v1: '/sys/fs/cgroup/devices',
   v2: existsSync('/sys/fs/cgroup/unified') ? '/sys/fs/cgroup/unified' : '/sys/fs/cgroup',
 };
 
-export const hasV1Devices = existsSync(join(roots.v1, 'devices.list'));
+export type CgroupVersion = keyof typeof roots;
+
+/** Whether device cgroups of a version are there. */
+export function hasDeviceCgroups(version: CgroupVersion): boolean {
+  return existsSync(join(roots[version], version === 'v1' ? 'devices.list' : 'cgroup.procs'));
+}
 
 /** The cgroup of a pod's container, as the kubelet's cgroupfs driver makes it. */
-export class PodCgroup {
+export class PodCgroup implements AsyncDisposable {
   readonly pod: string;
   readonly container: string;
+  readonly #top: string;
 
-  constructor(t: Test, version: 'v1' | 'v2', podUID: string, name = `pod${podUID}`) {
-    const top = join(roots[version], `kubepods-test-${process.pid}`);
-    this.pod = join(top, name);
+  constructor(version: CgroupVersion, podUID: string) {
+    this.#top = join(roots[version], `kubepods-${process.pid}`);
+    this.pod = join(this.#top, `pod${podUID}`);
     this.container = join(this.pod, 'compute');
     mkdirSync(this.container, { recursive: true });
-    t.teardown(async () => {
-      for (const directory of [this.container, this.pod, top]) await remove(directory);
-    });
   }
 
   /** Words that put a command into the cgroup. */
@@ -47,24 +49,18 @@ export class PodCgroup {
     return readFileSync(join(this.container, file), 'utf8');
   }
 
-  /** Opens a device in the cgroup as QEMU's user; 'opened', or what the kernel says. */
+  /** Reads the first sector of a device in the cgroup as QEMU's user; 'opened', or what the kernel says. */
   open(device: string): string {
-    const words = [
-      ...this.command,
-      'setpriv',
-      '--reuid=107',
-      '--regid=107',
-      '--clear-groups',
-      'dd',
-      `if=${device}`,
-      'of=/dev/null',
-      'bs=512',
-      'count=1',
-      'status=none',
-    ];
-    const [command = '', ...rest] = words;
+    const asQemu = ['setpriv', '--reuid=107', '--regid=107', '--clear-groups'];
+    const dd = ['dd', `if=${device}`, 'of=/dev/null', 'bs=512', 'count=1', 'status=none'];
+    const [command = '', ...rest] = [...this.command, ...asQemu, ...dd];
     const { status, stderr } = spawnSync(command, rest, { encoding: 'utf8' });
     return status === 0 ? 'opened' : (/: ([^:]+)$/.exec(stderr.trim())?.[1] ?? stderr);
+  }
+
+  /** Other pods of this process keep what they share. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const directory of [this.container, this.pod, this.#top]) await remove(directory);
   }
 }
 
@@ -72,8 +68,8 @@ export class PodCgroup {
 async function remove(directory: string): Promise<void> {
   for (let attempt = 0; existsSync(directory); attempt += 1) {
     try {
-      if (readdirSync(directory, { withFileTypes: true }).some((entry) => entry.isDirectory()))
-        return;
+      const entries = readdirSync(directory, { withFileTypes: true });
+      if (entries.some((entry) => entry.isDirectory())) return;
       rmdirSync(directory);
     } catch (error) {
       if (attempt === 200) throw error;
