@@ -27,6 +27,7 @@ export async function compile(argv: readonly string[], directory: string): Promi
     throw unfit(`no static archive defines, and the link needs: ${[...new Set(names)].join(', ')}`);
   }
   const lines = stderr.trim().split('\n').filter(Boolean);
-  const why = lines.find((line) => /error|overlap/i.test(line)) ?? lines.at(-1);
+  const said = lines.filter((line) => !line.startsWith('collect2:'));
+  const why = said.find((line) => /error|overlap|failed/i.test(line)) ?? said.at(-1);
   throw new StaticNodeError('ELINK', `the link failed: ${why ?? `exit ${status ?? signal}`}`);
 }

@@ -61,9 +61,9 @@ export async function relink(
   const scratch = mkdtempSync(join(dirname(output), '.relink-'));
   try {
     symlinkSync(realpathSync(input), join(scratch, 'binary'));
-    writeFileSync(join(scratch, 'binary.S'), assembly(plan, 'binary', pieces, table));
+    writeFileSync(join(scratch, 'binary.s'), assembly(plan, 'binary', pieces, table));
     writeFileSync(join(scratch, 'link.ld'), linkerScript(standard, plan, pieces));
-    await timed(log, 'assemble', () => compile(['-c', 'binary.S', '-o', 'binary.o'], scratch));
+    await timed(log, 'assemble', () => compile(['-c', 'binary.s', '-o', 'binary.o'], scratch));
     const objects = ['binary.o'];
     for (const member of plan.copies.members) {
       const name = `member-${objects.length}.o`;

@@ -14,6 +14,7 @@ import t, { type Test } from 'tap';
 import { makeStaticNode, type Step } from '../../scripts/static-node/index.ts';
 import { skipUnless } from '../support/requirements.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { tmpfs } from '../support/tmpfs.ts';
 
 const command = join(import.meta.dirname, '../../scripts/static-node/main.ts');
 
@@ -107,4 +108,17 @@ t.test('the command', { skip: skipUnless('g++') }, async (t) => {
   });
   mkdirSync(`${output}.d`);
   t.match(run(node, `${output}.d`), { status: 1, stderr: /^static-node: error: E[^\n]*\n$/ });
+});
+
+t.test('a full disk', { skip: skipUnless('root', 'g++') }, async (t) => {
+  const node = compile(t);
+  for (const size of ['64k', '1m', '3m']) {
+    const cacheDirectory = tmpfs(t, `size=${size}`);
+    await t.rejects(
+      makeStaticNode({ node, cacheDirectory }),
+      /ENOSPC|No space left on device/,
+      size,
+    );
+    t.strictSame(readdirSync(cacheDirectory), [], 'nothing is left behind');
+  }
 });
