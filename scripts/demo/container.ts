@@ -66,7 +66,7 @@ export class Container implements AsyncDisposable {
     const { image, scratch, argv, mounts = [], prefix = [] } = options;
     mkdirSync(scratch, { recursive: true });
     this.#scratch = scratch;
-    const user = isRoot && !options.asRoot ? `--userspec=${qemu}:${qemu}` : '--userspec=0:0';
+    const user = isRoot && !options.asRoot ? `--userspec=${qemu}:${qemu}` : '';
     const binds = mounts.flatMap(({ source, destination }) => [source, destination]);
     const namespaces = ['--mount', '--pid', '--fork', '--kill-child=SIGKILL'];
     if (!isRoot) namespaces.push('--user', '--map-root-user');
