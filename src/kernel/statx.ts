@@ -3,6 +3,7 @@ import { syscallNumber } from './syscall-number.ts';
 
 const AT_EMPTY_PATH = 0x1000;
 const AT_NO_AUTOMOUNT = 0x800;
+const AT_STATX_DONT_SYNC = 0x4000;
 const STATX_BASIC_STATS = 0x7ff;
 const STATX_MNT_ID = 0x1000;
 const STATX_ATTR_MOUNT_ROOT = 0x2000n;
@@ -11,6 +12,8 @@ const STATX_ATTR_MOUNT_ROOT = 0x2000n;
 export interface FileStatus {
   /** File type and permissions, as `stx_mode`. */
   readonly mode: number;
+  /** Number of hard links. */
+  readonly nlink: number;
   readonly uid: number;
   readonly gid: number;
   readonly ino: bigint;
@@ -30,9 +33,10 @@ export interface DeviceNumber {
 }
 
 /**
- * statx(2) of an open file, which may be open with O_PATH.
+ * statx(2) of an open file, which may be open with O_PATH. It says what the kernel knows, and asks no server of a
+ * FUSE or network file system, which might not answer.
  *
- * `struct statx` (256 bytes) on every architecture: mask 0, attributes 8, uid 20, gid 24, mode 28 (16 bits),
+ * `struct statx` (256 bytes) on every architecture: mask 0, attributes 8, nlink 16, uid 20, gid 24, mode 28 (16 bits),
  * ino 32, size 40, attributes_mask 56, rdev_major 128, rdev_minor 132, dev_major 136, dev_minor 140, mnt_id 144.
  */
 export function statx(fd: number): FileStatus {
@@ -44,12 +48,13 @@ export function statx(fd: number): FileStatus {
     syscallNumber('statx'),
     fd,
     '',
-    AT_EMPTY_PATH | AT_NO_AUTOMOUNT,
+    AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
     STATX_BASIC_STATS | STATX_MNT_ID,
     struct,
   );
   return {
     mode: struct.readUInt16LE(28),
+    nlink: struct.readUInt32LE(16),
     uid: struct.readUInt32LE(20),
     gid: struct.readUInt32LE(24),
     ino: struct.readBigUInt64LE(32),

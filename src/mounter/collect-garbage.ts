@@ -3,16 +3,20 @@ import { join } from 'node:path';
 import { hasCode } from '../kernel/syscall-error.ts';
 import { parseSocketName } from '../kubevirt/entry-names.ts';
 import { LauncherPod } from '../kubevirt/launcher-pod.ts';
+import { podsDirectory } from '../kubevirt/pod-path.ts';
+import { findMounted } from './find-mounted.ts';
 import type { Host } from './host.ts';
 import { processBehind } from './image-process.ts';
 import { podsOf } from './list.ts';
 import { podOf } from './mount-record.ts';
+import { messageOf } from './mounter-error.ts';
 import { namesIn } from './names-in.ts';
 import type { RunContext } from './run-context.ts';
-import { knownEntries, takeAway, type UnmountReport } from './unmount-virtual-machine.ts';
+import { takeAway, type UnmountReport } from './unmount-virtual-machine.ts';
 
 /**
- * Takes away the records and the mounts of pods that are gone, and what killed runs have left.
+ * Takes away the records and the mounts of pods that are gone, and what killed runs have left. What fails for one
+ * pod or record is reported, and keeps no other from its turn.
  *
  * A pod is gone where it has no directory any more, or where nobody listens on any of its sockets: neither
  * virt-launcher nor one of the sidecars. Its mounts are then what the kubelet finds "device or resource busy".
@@ -23,33 +27,45 @@ export async function collectGarbage(
 ): Promise<UnmountReport[]> {
   const { host, records } = context;
   const reports: UnmountReport[] = [];
-  const gone = new Map<string, boolean>();
-  const isGone = async (pod: string) => {
-    const known = gone.get(pod) ?? (await isPodGone(host, pod));
+  const gone = new Map<string, Promise<boolean>>();
+  const isGone = (pod: string) => {
+    const known = gone.get(pod) ?? isPodGone(host, pod);
     gone.set(pod, known);
     return known;
   };
+  const attempt = async (target: string, collect: () => Promise<UnmountReport[]>) => {
+    signal?.throwIfAborted();
+    try {
+      reports.push(...(await collect()));
+    } catch (error) {
+      signal?.throwIfAborted();
+      const reason = error instanceof Error ? error : new Error(messageOf(error));
+      reports.push({ volume: '', target, outcome: 'failed', error: reason });
+    }
+  };
   for (const uid of records.uids()) {
-    signal?.throwIfAborted();
-    using _lock = await records.lock(uid, signal);
-    const record = records.load(uid);
-    if (record === undefined) continue;
-    const pods = await Promise.all([...new Set(record.entries.map(podOf))].map(isGone));
-    if (!pods.every(Boolean)) continue;
-    const entries = knownEntries(host, record, [], true);
-    reports.push(...(await takeAway(context, record, entries, signal)));
+    await attempt(join(records.directory, uid), async () => {
+      using _lock = await records.lock(uid, signal);
+      const record = records.load(uid);
+      if (record === undefined) return [];
+      const pods = await Promise.all([...new Set(record.entries.map(podOf))].map(isGone));
+      return pods.every(Boolean) ? takeAway(context, record, record.entries, signal) : [];
+    });
   }
+  const table = host.mountTable();
   for (const pod of podsOf(host)) {
-    signal?.throwIfAborted();
-    const mounted = knownEntries(host, undefined, [pod], true);
-    if (mounted.length === 0 || !(await isGone(pod))) continue;
-    reports.push(...(await takeAway(context, undefined, mounted, signal)));
+    await attempt(host.text({ directory: [podsDirectory, pod], entry: [] }), async () => {
+      const mounted = findMounted(host, pod, table);
+      if (mounted.length === 0 || !(await isGone(pod))) return [];
+      return takeAway(context, undefined, mounted, signal);
+    });
   }
   await records.sweep();
   rmSync(join(host.stateDirectory, 'stage'), { recursive: true, force: true });
   return reports;
 }
 
+/** A socket that cannot be told to be without a listener has one: what is in use must not be taken away. */
 async function isPodGone(host: Host, pod: string): Promise<boolean> {
   const launcher = new LauncherPod(pod, host.layout);
   const { containerDisks, launcherSocket } = launcher;
@@ -62,7 +78,7 @@ async function isPodGone(host: Host, pod: string): Promise<boolean> {
       using _process = await processBehind(host, socket);
       return false;
     } catch (error) {
-      if (!hasCode(error, 'ENOTREADY', 'EDEAD', 'EHOSTILE')) throw error;
+      if (!hasCode(error, 'ENOTREADY', 'EDEAD', 'EHOSTILE')) return false;
     }
   }
   return true;

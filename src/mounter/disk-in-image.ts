@@ -4,6 +4,7 @@ import { O_PATH } from '../kernel/open-flags.ts';
 import { openat2, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS } from '../kernel/openat2.ts';
 import { statx } from '../kernel/statx.ts';
 import { printable } from '../kubevirt/printable.ts';
+import { fileTypeName } from './file-type.ts';
 import type { Owner } from './host-options.ts';
 import { MounterError, messageOf } from './mounter-error.ts';
 
@@ -49,7 +50,7 @@ export function openImageFile(root: Descriptor, path: string, image: string): Im
   const { mode } = statx(file.number);
   if ((mode & constants.S_IFMT) === constants.S_IFREG) return { file, path };
   file[Symbol.dispose]();
-  throw new MounterError('EDISK', `${named} is not a regular file, but ${typeName(mode)}`);
+  throw new MounterError('EDISK', `${named} is not a regular file, but ${fileTypeName(mode)}`);
 }
 
 function onlyDisk(root: Descriptor, image: string): string {
@@ -98,20 +99,4 @@ export function refuseUnreadable({ file, path }: ImageFile, owner: Owner, image:
 /** Opens for reading the very file that is open with O_PATH; it is known to be regular, so that nothing waits. */
 export function reopenForReading(file: Descriptor): Descriptor {
   return Descriptor.open(file.path, constants.O_RDONLY | constants.O_NONBLOCK);
-}
-
-function typeName(mode: number): string {
-  switch (mode & constants.S_IFMT) {
-    case constants.S_IFDIR:
-      return 'a directory';
-    case constants.S_IFIFO:
-      return 'a named pipe';
-    case constants.S_IFSOCK:
-      return 'a socket';
-    case constants.S_IFBLK:
-    case constants.S_IFCHR:
-      return 'a device';
-    default:
-      return 'a link';
-  }
 }

@@ -1,6 +1,7 @@
-import { constants } from 'node:fs';
+import { constants, readlinkSync } from 'node:fs';
 import { Descriptor } from '../kernel/descriptor.ts';
 import { type MountNamespace, MountThread } from '../kernel/mount-thread.ts';
+import { type MountinfoEntry, readMountinfo } from '../kernel/mountinfo.ts';
 import { O_PATH } from '../kernel/open-flags.ts';
 import {
   openat2,
@@ -9,10 +10,9 @@ import {
   RESOLVE_NO_MAGICLINKS,
   RESOLVE_NO_SYMLINKS,
 } from '../kernel/openat2.ts';
-import { hasCode } from '../kernel/syscall-error.ts';
+import { hasCode, SyscallError } from '../kernel/syscall-error.ts';
 import { kubeVirtLayout, type Layout } from '../kubevirt/layout.ts';
 import { type PodPath, podPathText, podsDirectory } from '../kubevirt/pod-path.ts';
-import { printable } from '../kubevirt/printable.ts';
 import type { OtherFormat } from './disk/other-format.ts';
 import type { HostOptions, Owner, Strategy } from './host-options.ts';
 import { MounterError, messageOf } from './mounter-error.ts';
@@ -63,9 +63,24 @@ export class Host implements AsyncDisposable {
     return { fd: this.#namespace.number, path: this.#mountNamespace };
   }
 
-  /** mountinfo of the host: that of the process whose namespace it is. */
-  get mountinfoProcess(): string {
-    return this.#mountNamespace.replace(/\/ns\/mnt$/, '');
+  /** mountinfo of the host: that of the process whose namespace it is. Its length is that of the mount table. */
+  mountTable(): MountinfoEntry[] {
+    const [, process] = /^(.+)\/ns\/mnt$/.exec(this.#mountNamespace) ?? [];
+    if (process === undefined) {
+      throw new MounterError(
+        'EUNSUPPORTED',
+        `cannot read the host's mount table: ${this.#mountNamespace} is not the namespace of a process, such as /proc/1/ns/mnt`,
+      );
+    }
+    try {
+      return readMountinfo(process);
+    } catch (cause) {
+      throw new MounterError(
+        'EUNSUPPORTED',
+        `cannot read the host's mount table: ${messageOf(cause)}`,
+        { cause },
+      );
+    }
   }
 
   /** A path of the node for messages. */
@@ -76,8 +91,9 @@ export class Host implements AsyncDisposable {
   /** The directory that holds one directory per pod; undefined where it is not there. */
   openPods(): Descriptor | undefined {
     using root = Descriptor.open(this.root, O_PATH | constants.O_DIRECTORY);
-    return ifThere(() =>
-      openat2(root.number, `${this.kubeletDirectory}/${podsDirectory}`.replace(/^\/+/, ''), {
+    const pods = `${this.kubeletDirectory}/${podsDirectory}`;
+    return ifThere(pods, () =>
+      openat2(root.number, pods.replace(/^\/+/, ''), {
         flags: O_PATH | constants.O_DIRECTORY,
         resolve: RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
       }),
@@ -121,19 +137,31 @@ export function openEntry(
   flags = 0,
 ): Descriptor | undefined {
   const path = components.join('/');
-  return ifThere(() =>
-    openat2(from.number, path, { flags: O_PATH | constants.O_NOFOLLOW | flags, resolve: confined }),
+  return ifThere(
+    () => `${readlinkSync(from.path)}/${path}`,
+    () =>
+      openat2(from.number, path, {
+        flags: O_PATH | constants.O_NOFOLLOW | flags,
+        resolve: confined,
+      }),
   );
 }
 
-function ifThere(open: () => Descriptor): Descriptor | undefined {
+/** What is wrong with a path that is not followed. */
+const refusals: Readonly<Record<string, string>> = {
+  ELOOP: 'a symbolic link is there, which is not followed',
+  ENOTDIR: 'what is there is not a directory',
+  EXDEV: 'it leads out of where it is looked up',
+};
+
+function ifThere(path: string | (() => string), open: () => Descriptor): Descriptor | undefined {
   try {
     return open();
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    if (!hasCode(error, 'ELOOP', 'ENOTDIR', 'EXDEV')) throw error;
-    throw new MounterError('EHOSTILE', `not followed: ${printable(messageOf(error))}`, {
-      cause: error,
-    });
+  } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) return undefined;
+    const refusal = cause instanceof SyscallError ? refusals[cause.code] : undefined;
+    if (refusal === undefined) throw cause;
+    const text = typeof path === 'string' ? path : path();
+    throw new MounterError('EHOSTILE', `cannot use ${text}: ${refusal}`, { cause });
   }
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { Descriptor } from '../kernel/descriptor.ts';
-import { type MountinfoEntry, parseMountinfo, readMountinfo } from '../kernel/mountinfo.ts';
+import { type MountinfoEntry, parseMountinfo } from '../kernel/mountinfo.ts';
 import { O_PATH } from '../kernel/open-flags.ts';
 import type { ProcessHandle } from '../kernel/process-handle.ts';
 import { statx } from '../kernel/statx.ts';
@@ -38,7 +38,7 @@ export async function inspect(host: Host, path: string): Promise<SocketReport> {
   const socket = resolve(path);
   try {
     using opened = Descriptor.open(socket, O_PATH | constants.O_NOFOLLOW);
-    return await inspectOpened(host, opened, socket, readMountinfo(host.mountinfoProcess));
+    return await inspectOpened(host, opened, socket, host.mountTable());
   } catch (error) {
     return { socket, mountedAt: [], reason: messageOf(error) };
   }

@@ -1,4 +1,4 @@
-import { type MountinfoEntry, readMountinfo } from '../kernel/mountinfo.ts';
+import type { MountinfoEntry } from '../kernel/mountinfo.ts';
 import { statx } from '../kernel/statx.ts';
 import { parseSocketName } from '../kubevirt/entry-names.ts';
 import { LauncherPod } from '../kubevirt/launcher-pod.ts';
@@ -38,13 +38,13 @@ export interface Listing {
 
 /** Every socket under the kubelet's directory with what it leads to, and every hotplugged volume. */
 export async function list(host: Host, signal: AbortSignal | undefined): Promise<Listing> {
-  const table = readMountinfo(host.mountinfoProcess);
+  const table = host.mountTable();
   const sockets: ListedSocket[] = [];
   const hotplugged: ListedVolume[] = [];
   for (const pod of podsOf(host)) {
     signal?.throwIfAborted();
     sockets.push(...(await socketsOf(host, pod, table)));
-    hotplugged.push(...(await hotpluggedInto(host, pod)));
+    hotplugged.push(...(await hotpluggedInto(host, pod, table)));
   }
   return { sockets, hotplugged };
 }
@@ -82,9 +82,13 @@ async function socketsOf(
   return found;
 }
 
-async function hotpluggedInto(host: Host, pod: string): Promise<ListedVolume[]> {
+async function hotpluggedInto(
+  host: Host,
+  pod: string,
+  table: readonly MountinfoEntry[],
+): Promise<ListedVolume[]> {
   const launcher = new LauncherPod(pod, host.layout);
-  const found = findMounted(host, pod).filter(
+  const found = findMounted(host, pod, table).filter(
     ({ place }) => place.directory.at(-1) === host.layout.hotplugDisks,
   );
   const listed: ListedVolume[] = [];

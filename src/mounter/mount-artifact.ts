@@ -1,33 +1,38 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Descriptor } from '../kernel/descriptor.ts';
-import { readMountinfo } from '../kernel/mountinfo.ts';
 import { isSameFile, statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import type { Artifact } from './artifact.ts';
 import type { Host } from './host.ts';
 import { hostView } from './image-root.ts';
+import { isSameMountedFile, type MountedFile, mountedFile } from './mounted-file.ts';
 import { MounterError } from './mounter-error.ts';
 import { Target } from './target.ts';
 
 /** Whether something had to be done. */
 export type MountOutcome = 'mounted' | 'already mounted';
 
-/** Whether something is mounted at an artifact's place already. */
-export function isMounted(host: Host, { place }: Artifact): boolean {
+/** The file that is mounted at an artifact's place; undefined where none is. */
+export function mountedAt(host: Host, { place }: Artifact): MountedFile | undefined {
   using target = Target.open(host, place, false);
   const found = target?.look();
   using _file = found?.file;
-  return found?.status.isMountRoot ?? false;
+  return found?.status.isMountRoot ? mountedFile(found.status) : undefined;
 }
 
 /**
- * Mounts an artifact at its place in the launcher pod. What is mounted there already stays: a running virtual
- * machine reads from it, also when the container that it came from has been started anew since.
+ * Mounts an artifact at its place in the launcher pod. What was mounted there for this volume stays: a running
+ * virtual machine reads from it, also when the container that it came from has been started anew since.
  *
- * @throws MounterError EHOSTILE where the place is not what it has to be
+ * @param earlier the file that was mounted there by an earlier run
+ * @throws MounterError EHOSTILE where the place is not what it has to be, or something else is mounted there
  */
-export async function mountArtifact(host: Host, artifact: Artifact): Promise<MountOutcome> {
+export async function mountArtifact(
+  host: Host,
+  artifact: Artifact,
+  earlier: MountedFile | undefined,
+): Promise<MountOutcome> {
   using target = Target.open(host, artifact.place, true);
   if (target === undefined) {
     throw new MounterError(
@@ -36,8 +41,12 @@ export async function mountArtifact(host: Host, artifact: Artifact): Promise<Mou
     );
   }
   using place = target.make(artifact.type);
-  if (statx(place.number).isMountRoot) return 'already mounted';
-  await attach(host, artifact, place, target);
+  const status = statx(place.number);
+  if (status.isMountRoot) {
+    refuseOther(host, artifact, mountedFile(status), earlier);
+    return 'already mounted';
+  }
+  using mount = await attach(host, artifact, place, target);
   const there = target.look();
   using file = there?.file;
   if (
@@ -47,28 +56,45 @@ export async function mountArtifact(host: Host, artifact: Artifact): Promise<Mou
   ) {
     return 'mounted';
   }
-  await detachByPlace(host, target, file);
+  if (mount) await host.thread.detach(host.mountNamespace, mount.number, target.path);
+  else await target.detach(host);
   throw new MounterError(
     'EHOSTILE',
     `${target.path} was changed by somebody while it was mounted: the mount is taken away again`,
   );
 }
 
+/** @throws MounterError EHOSTILE where what is mounted is neither the artifact nor what was mounted for it before */
+export function refuseOther(
+  host: Host,
+  { place, source, sourcePath }: Artifact,
+  mounted: MountedFile,
+  earlier: MountedFile | undefined,
+): void {
+  if (isSameMountedFile(mounted, mountedFile(statx(source.number)))) return;
+  if (isSameMountedFile(mounted, earlier)) return;
+  throw new MounterError(
+    'EHOSTILE',
+    `something else than ${sourcePath} of the image is mounted at ${host.text(place)} (inode ${mounted.inode} of device ${mounted.fileSystem}), and no record says that it belongs there; unmount --all takes it away`,
+  );
+}
+
+/** @returns the mount, where there is a descriptor of it */
 async function attach(
   host: Host,
   artifact: Artifact,
   place: Descriptor,
   target: Target,
-): Promise<void> {
+): Promise<Descriptor | undefined> {
   if (host.strategy !== 'mountinfo') {
     try {
-      await attachTree(host, artifact, place, target);
-      return;
+      return await attachTree(host, artifact, place, target);
     } catch (error) {
       if (host.strategy === 'open_tree' || !hasCode(error, 'ENOSYS')) throw error;
     }
   }
   await attachBind(host, artifact, place, target);
+  return undefined;
 }
 
 /** open_tree(2) in the namespace of the source, move_mount(2) in the host's. */
@@ -77,11 +103,17 @@ async function attachTree(
   { process, source, attributes, sourcePath }: Artifact,
   place: Descriptor,
   target: Target,
-): Promise<void> {
+): Promise<Descriptor> {
   using namespace = process.mountNamespace();
   const from = { fd: namespace.number, path: `/proc/${process.pid}/ns/mnt` };
-  using mount = await host.thread.clone(from, source.number, attributes, sourcePath);
-  await host.thread.attach(host.mountNamespace, mount.number, place.number, target.path);
+  const mount = await host.thread.clone(from, source.number, attributes, sourcePath);
+  try {
+    await host.thread.attach(host.mountNamespace, mount.number, place.number, target.path);
+    return mount;
+  } catch (error) {
+    mount[Symbol.dispose]();
+    throw error;
+  }
 }
 
 /** A bind mount of the file where the host sees it. */
@@ -92,7 +124,7 @@ async function attachBind(
   target: Target,
 ): Promise<void> {
   const { process, source, attributes } = artifact;
-  using seen = hostView(host, process, source, readMountinfo(host.mountinfoProcess));
+  using seen = hostView(host, process, source, host.mountTable());
   if (seen === undefined) {
     throw new MounterError(
       'EUNSUPPORTED',
@@ -116,13 +148,4 @@ async function attachBind(
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
-}
-
-/** What a swapped name leads to now is not ours; only a mount that is there is taken away. */
-async function detachByPlace(
-  host: Host,
-  target: Target,
-  file: Descriptor | undefined,
-): Promise<void> {
-  if (file !== undefined && statx(file.number).isMountRoot) await target.detach(host);
 }

@@ -1,5 +1,6 @@
 import { isUid } from '../kubevirt/names.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
+import type { MountedFile } from './mounted-file.ts';
 import type { TargetKind } from './target.ts';
 
 /** The version of the form of a record. A record of another one is set aside. */
@@ -11,6 +12,8 @@ export interface RecordEntry {
   readonly volume: string;
   readonly type: TargetKind | 'device';
   readonly place: PodPath;
+  /** Which file is mounted there. */
+  readonly source?: MountedFile;
   /** `major:minor` of a device whose use was allowed. */
   readonly device?: string;
 }
@@ -50,7 +53,7 @@ export function parseRecord(text: string): MountRecord {
 
 function parseEntry(value: unknown): RecordEntry {
   if (!isObject(value)) throw new Error('an entry is not an object');
-  const { volume, type, place, device } = value;
+  const { volume, type, place, source, device } = value;
   if (!isText(volume) || !isObject(place)) throw new Error('a field of an entry is missing');
   if (type !== 'file' && type !== 'directory' && type !== 'device') {
     throw new Error(`an entry has the type ${JSON.stringify(type)}`);
@@ -61,7 +64,20 @@ function parseEntry(value: unknown): RecordEntry {
   }
   const { 1: pod } = directory;
   if (pod === undefined || !isUid(pod)) throw new Error('an entry has no pod');
-  return { volume, type, place: { directory, entry }, ...(isText(device) ? { device } : {}) };
+  return {
+    volume,
+    type,
+    place: { directory, entry },
+    ...(source === undefined ? {} : { source: parseSource(source) }),
+    ...(isText(device) ? { device } : {}),
+  };
+}
+
+function parseSource(value: unknown): MountedFile {
+  if (!isObject(value)) throw new Error('the source of an entry is not an object');
+  const { fileSystem, inode } = value;
+  if (!isText(fileSystem) || !isText(inode)) throw new Error('an entry has no source');
+  return { fileSystem, inode };
 }
 
 /** Components of a path: a record is root's own, and still leads nowhere else. */

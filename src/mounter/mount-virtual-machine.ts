@@ -1,11 +1,13 @@
+import { statx } from '../kernel/statx.ts';
 import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instance.ts';
 import { type WantedVolume, wantedVolumes } from '../kubevirt/wanted-volumes.ts';
 import type { Artifact } from './artifact.ts';
 import { artifactsOf, isBlock, volumeName } from './artifacts-of.ts';
 import { prepareBlockVolume } from './block-volume.ts';
 import { type Launcher, launcherOf } from './launcher-of.ts';
-import { mountArtifact } from './mount-artifact.ts';
+import { mountArtifact, mountedAt, refuseOther } from './mount-artifact.ts';
 import { entryKey, type MountRecord, recordVersion } from './mount-record.ts';
+import { mountedFile } from './mounted-file.ts';
 import { messageOf } from './mounter-error.ts';
 import type { MountReport, Prepared } from './prepared.ts';
 import type { RunContext } from './run-context.ts';
@@ -33,18 +35,19 @@ export async function mountVirtualMachine(
   using _lock = await records.lock(instance.uid, signal);
   const launcher = launcherOf(host, instance);
   const wanted = wantedVolumes(instance, { node: launcher.node, attachPodUID: sourcePod });
+  const record = records.load(instance.uid);
   const reports: MountReport[] = [];
   const prepared: Prepared[] = [];
   try {
     for (const volume of wanted) {
       signal?.throwIfAborted();
       try {
-        prepared.push(...(await prepare(context, launcher, volume)));
+        prepared.push(...(await prepare(context, launcher, volume, record)));
       } catch (error) {
         reports.push(failed(volumeName(volume), volume.kind, error));
       }
     }
-    if (prepared.length > 0) writeDown(context, instance, prepared);
+    if (prepared.length > 0) writeDown(context, instance, prepared, record);
     for (const each of prepared) {
       signal?.throwIfAborted();
       try {
@@ -63,21 +66,36 @@ async function prepare(
   context: RunContext,
   { pod }: Launcher,
   wanted: WantedVolume,
+  record: MountRecord | undefined,
 ): Promise<Prepared[]> {
   if (wanted.kind === 'hotplugVolume' && isBlock(wanted)) {
     return [await prepareBlockVolume(context.host, pod, wanted)];
   }
   const artifacts = await artifactsOf(context.host, pod, wanted);
-  return artifacts.map((artifact) => preparedMount(context, artifact));
+  try {
+    return artifacts.map((artifact) => preparedMount(context, artifact, record));
+  } catch (error) {
+    for (const artifact of artifacts) artifact[Symbol.dispose]();
+    throw error;
+  }
 }
 
-function preparedMount({ host }: RunContext, artifact: Artifact): Prepared {
+/** What is mounted already stays recorded as the file that it is, which need not be the artifact's. */
+function preparedMount(
+  { host }: RunContext,
+  artifact: Artifact,
+  record: MountRecord | undefined,
+): Prepared {
   const { kind, volume, type, place, process, sourcePath, disk } = artifact;
+  const entry = { volume, type, place, source: mountedFile(statx(artifact.source.number)) };
+  const earlier = record?.entries.find((each) => entryKey(each) === entryKey(entry))?.source;
+  const mounted = mountedAt(host, artifact);
+  if (mounted) refuseOther(host, artifact, mounted, earlier);
   return {
     kind,
-    entry: { volume, type, place },
+    entry: { ...entry, source: mounted ?? entry.source },
     make: async () => {
-      const outcome = await mountArtifact(host, artifact);
+      const outcome = await mountArtifact(host, artifact, mounted);
       const { pid } = process;
       return { volume, kind, outcome, source: sourcePath, pid, target: host.text(place), disk };
     },
@@ -90,8 +108,8 @@ function writeDown(
   { records }: RunContext,
   { namespace, name, uid }: VirtualMachineInstance,
   prepared: readonly Prepared[],
+  before: MountRecord | undefined,
 ): void {
-  const before = records.load(uid);
   const entries = new Map(before?.entries.map((entry) => [entryKey(entry), entry]));
   let isNew = before === undefined;
   for (const { entry } of prepared) {

@@ -1,9 +1,10 @@
-import { constants, mkdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import { chmodSync, constants, mkdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import type { Descriptor } from '../kernel/descriptor.ts';
 import { openat2, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS } from '../kernel/openat2.ts';
 import { type FileStatus, statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
+import { fileTypeName } from './file-type.ts';
 import { type Host, openDirectory, openEntry } from './host.ts';
 import { MounterError } from './mounter-error.ts';
 
@@ -12,6 +13,11 @@ export type TargetKind = 'file' | 'directory';
 
 /** How many mounts on top of one another are taken away; two runs at once cannot make more than a few. */
 const stacked = 64;
+
+const directoryMode = 0o755;
+
+/** How often something is made that a tenant takes away at once. */
+const attempts = 16;
 
 /** A place in a pod's emptyDir where something is mounted: its directory is held, its name is looked up anew. */
 export class Target implements Disposable {
@@ -40,6 +46,7 @@ export class Target implements Disposable {
     using parent = directory;
     if (create) makeDirectory(parent, levels.join('/'));
     const inner = openDirectory(parent, levels);
+    if (inner && create) letThrough(inner);
     return inner && new Target(host.text(place), inner, name);
   }
 
@@ -50,26 +57,30 @@ export class Target implements Disposable {
   }
 
   /**
-   * The file or directory to mount on, which is made where it is missing. What is there is never written to,
-   * truncated or given to another owner: it may be a tenant's.
+   * The file or directory to mount on, which is made where it is missing; or the root of what is mounted there.
+   * Nothing that is there is written to, truncated or given to another owner, and nothing of a tenant is hidden:
+   * only an empty place that was made here, by this run or an earlier one, is mounted on.
    *
    * @throws MounterError EHOSTILE where something else is there
    */
   make(kind: TargetKind): Descriptor {
-    for (;;) {
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
       const found = this.look();
       if (found) {
-        const type = found.status.mode & constants.S_IFMT;
-        if (type === (kind === 'file' ? constants.S_IFREG : constants.S_IFDIR)) return found.file;
+        if (found.status.isMountRoot || isPlace(found.status, kind)) return found.file;
         found.file[Symbol.dispose]();
         throw new MounterError(
           'EHOSTILE',
-          `cannot mount on ${this.path}: what is there is not a ${kind === 'file' ? 'regular file' : 'directory'}`,
+          `cannot mount on ${this.path}: ${descriptionOf(found.status)} is there, which was not made for it; move it away`,
         );
       }
       if (kind === 'directory') makeDirectory(this.#directory, this.#name);
       else this.#makeFile();
     }
+    throw new MounterError(
+      'EHOSTILE',
+      `cannot mount on ${this.path}: somebody takes it away as often as it is made`,
+    );
   }
 
   #makeFile(): void {
@@ -87,7 +98,7 @@ export class Target implements Disposable {
   /** Takes every mount at this place away. @returns how many there were */
   async detach(host: Host): Promise<number> {
     for (let count = 0; count < stacked; count += 1) {
-      const found = this.look();
+      const found = this.#lookAtPlace();
       using file = found?.file;
       if (file === undefined || !found?.status.isMountRoot) return count;
       await host.thread.detach(host.mountNamespace, file.number, this.path);
@@ -100,12 +111,25 @@ export class Target implements Disposable {
 
   /** Removes the empty place once nothing is mounted on it. What a tenant has put there instead stays. */
   remove(kind: TargetKind | 'device'): void {
+    const found = this.#lookAtPlace();
+    using _file = found?.file;
+    if (found === undefined || found.status.isMountRoot || !isPlace(found.status, kind)) return;
     const path = this.#directory.entry(this.#name);
     try {
       if (kind === 'directory') rmdirSync(path);
       else unlinkSync(path);
     } catch (error) {
       if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR')) throw error;
+    }
+  }
+
+  /** A link is nothing that was made here. */
+  #lookAtPlace(): { file: Descriptor; status: FileStatus } | undefined {
+    try {
+      return this.look();
+    } catch (error) {
+      if (hasCode(error, 'EHOSTILE')) return undefined;
+      throw error;
     }
   }
 
@@ -123,9 +147,35 @@ export class Target implements Disposable {
   }
 }
 
+/**
+ * Whether a file or directory is one to mount on: empty, of one name, and of the user that this runs as, so that no
+ * tenant can have made it. A device node was made here, as no tenant can make one at all.
+ */
+function isPlace({ mode, uid, size, nlink }: FileStatus, kind: TargetKind | 'device'): boolean {
+  const type = mode & constants.S_IFMT;
+  if (kind === 'device') return type === constants.S_IFBLK;
+  if (uid !== process.geteuid?.()) return false;
+  if (kind === 'directory') return type === constants.S_IFDIR;
+  return type === constants.S_IFREG && size === 0n && nlink === 1;
+}
+
+function descriptionOf({ mode, uid, size, nlink }: FileStatus): string {
+  const name = fileTypeName(mode);
+  if (uid !== process.geteuid?.()) return `${name} of uid ${uid}`;
+  if ((mode & constants.S_IFMT) !== constants.S_IFREG) return name;
+  return size > 0n ? `${name} with ${size} bytes in it` : `${name} with ${nlink} names`;
+}
+
+/** A directory that was made here has to let QEMU through, whatever the umask was. */
+function letThrough(directory: Descriptor): void {
+  const { uid, mode } = statx(directory.number);
+  if (uid !== process.geteuid?.() || (mode & directoryMode) === directoryMode) return;
+  chmodSync(directory.path, directoryMode);
+}
+
 function makeDirectory(parent: Descriptor, name: string): void {
   try {
-    mkdirSync(parent.entry(name), { mode: 0o755 });
+    mkdirSync(parent.entry(name), { mode: directoryMode });
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   }

@@ -1,11 +1,10 @@
-import { readMountinfo } from '../kernel/mountinfo.ts';
 import { LauncherPod } from '../kubevirt/launcher-pod.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
 import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instance.ts';
 import { wantedVolumes } from '../kubevirt/wanted-volumes.ts';
 import { isBlock } from './artifacts-of.ts';
 import { removeDevice } from './block-volume.ts';
-import { findMounted, findStrayMounts } from './find-mounted.ts';
+import { findMounted } from './find-mounted.ts';
 import type { Host } from './host.ts';
 import { entryKey, type MountRecord, podOf, type RecordEntry } from './mount-record.ts';
 import { MounterError, messageOf } from './mounter-error.ts';
@@ -39,7 +38,7 @@ export async function unmountVirtualMachine(
 ): Promise<UnmountReport[]> {
   using _lock = await lockOrGoOn(context, instance.uid, signal);
   const record = context.records.load(instance.uid);
-  const entries = knownEntries(context.host, record, instance.activePods.keys(), all);
+  const entries = knownEntries(context.host, record, instance.activePods.keys());
   const kept = all ? new Set<string>() : wantedPlaces(context.host, instance);
   const obsolete = entries.filter((entry) => !kept.has(entryKey(entry)));
   return await takeAway(context, record, obsolete, signal);
@@ -89,29 +88,18 @@ function updateRecord(
   else if (entries.length < record.entries.length) records.save({ ...record, entries });
 }
 
-/**
- * From the record, and by looking into the pods that it and status name: a record may be lost.
- *
- * @param all whether mounts are looked for that a pod has moved
- */
-export function knownEntries(
+/** From the record, and by looking into the pods that it and status name: a record may be lost. */
+function knownEntries(
   host: Host,
   record: MountRecord | undefined,
   activePods: Iterable<string>,
-  all: boolean,
 ): RecordEntry[] {
   const recorded = record?.entries ?? [];
   const pods = new Set([...activePods, ...recorded.map(podOf)]);
+  const table = host.mountTable();
   const entries = new Map<string, RecordEntry>();
   for (const pod of pods) {
-    for (const found of findMounted(host, pod)) entries.set(entryKey(found), found);
-  }
-  if (all && pods.size > 0) {
-    const table = readMountinfo(host.mountinfoProcess);
-    const strays = [...pods].flatMap((pod) => findStrayMounts(host, pod, table));
-    for (const stray of strays) {
-      if (!entries.has(entryKey(stray))) entries.set(entryKey(stray), stray);
-    }
+    for (const found of findMounted(host, pod, table)) entries.set(entryKey(found), found);
   }
   for (const entry of recorded) entries.set(entryKey(entry), entry);
   return [...entries.values()];
