@@ -121,7 +121,10 @@ export class MountThread implements AsyncDisposable {
   #start(): Worker {
     if (this.#worker) return this.#worker;
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const worker = new Worker(new URL(`./mount-worker.${extension}`, import.meta.url));
+    const worker = new Worker(new URL(`./mount-worker.${extension}`, import.meta.url), {
+      // Those of the process are for its own script: `--eval` or `--input-type` would keep this one from starting.
+      execArgv: [],
+    });
     worker.unref();
     worker.on('message', ({ id, descriptor, error }: MountJobResult) => {
       const waiting = this.#waiting.get(id);

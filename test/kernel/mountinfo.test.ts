@@ -1,0 +1,146 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import t from 'tap';
+import { parseMountinfo, readMountinfo } from '../../src/kernel/mountinfo.ts';
+import { bytesFromPath, pathFromBytes } from '../../src/kernel/path-bytes.ts';
+import { skipUnless } from '../support/requirements.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const parse = (text: string | Buffer) => parseMountinfo(Buffer.from(text));
+
+t.test('every field, as proc_pid_mountinfo(5) has it', async (t) => {
+  const [entry] = parse(
+    '36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n',
+  );
+  t.strictSame(entry, {
+    id: 36,
+    parentId: 35,
+    major: 98,
+    minor: 0,
+    root: '/mnt1',
+    mountPoint: '/mnt2',
+    options: ['rw', 'noatime'],
+    optionalFields: new Map([['master', '1']]),
+    fsType: 'ext3',
+    source: '/dev/root',
+    superOptions: ['rw', 'errors=continue'],
+  });
+});
+
+t.test('optional fields of any number, the separator', async (t) => {
+  const tags = (fields: string) => [
+    ...(parse(`1 2 0:3 / /m rw${fields} - tmpfs none rw\n`)[0]?.optionalFields ?? []),
+  ];
+  t.strictSame(tags(''), []);
+  t.strictSame(tags(' shared:7'), [['shared', '7']]);
+  t.strictSame(tags(' shared:7 master:2 propagate_from:3 unbindable future:a:b'), [
+    ['shared', '7'],
+    ['master', '2'],
+    ['propagate_from', '3'],
+    ['unbindable', ''],
+    ['future', 'a:b'],
+  ]);
+  t.equal(
+    parse('1 2 0:3 - - rw - tmpfs - rw\n')[0]?.mountPoint,
+    '-',
+    'a hyphen before is no separator',
+  );
+  t.equal(parse('1 2 0:3 / /m rw - fuse.sshfs user@host:/x - rw\n')[0]?.source, 'user@host:/x');
+});
+
+t.test('octal escapes, and bytes that are not UTF-8', async (t) => {
+  const point = (field: string | Buffer) =>
+    parse(
+      Buffer.concat([
+        Buffer.from('1 2 0:3 / '),
+        Buffer.from(field),
+        Buffer.from(' rw - tmpfs none rw\n'),
+      ]),
+    )[0]?.mountPoint;
+  t.equal(point('/a\\040b\\011c\\012d\\134e\\043f'), '/a b\tc\nd\\e#f');
+  t.equal(point('/\\134040'), '/\\040', 'an escaped backslash begins no escape');
+  t.equal(point('/gr\u00fc\u00dfe'), '/gr\u00fc\u00dfe');
+  const bytes = Buffer.from([0x2f, 0xff, 0x80, 0x41, 0xc3]);
+  const path = point(bytes);
+  t.strictSame(bytesFromPath(path ?? ''), bytes, 'nothing is lost');
+  t.not(path, pathFromBytes(Buffer.from([0x2f, 0xfe, 0x80, 0x41, 0xc3])));
+  t.strictSame(
+    bytesFromPath('/\u{1f5b4}'),
+    Buffer.from('/\u{1f5b4}'),
+    'a pair of surrogates is no byte',
+  );
+});
+
+t.test('lines of any length, tables of any size', async (t) => {
+  const long = `/${'x'.repeat(3_000_000)}`;
+  t.equal(parse(`1 2 0:3 / ${long} rw - overlay none lowerdir=${long}\n`)[0]?.mountPoint, long);
+  const many = '1 2 0:3 / /m rw shared:1 - tmpfs none rw\n'.repeat(50_000);
+  t.equal(parse(many).length, 50_000);
+  t.strictSame(parse(''), []);
+});
+
+t.test('what is no line of mountinfo is refused', async (t) => {
+  for (const line of [
+    'x',
+    '1 2 0:3 / /m rw tmpfs none rw',
+    '1 2 0-3 / /m rw - tmpfs none rw',
+    'a 2 0:3 / /m rw - tmpfs none rw',
+    '1 2 0:3 / /m rw - tmpfs',
+  ]) {
+    t.throws(() => parse(`${line}\n`), { name: 'MountinfoError', code: 'EMOUNTINFO' }, line);
+  }
+});
+
+t.test('the table of this process', async (t) => {
+  const table = readMountinfo('/proc/self');
+  t.equal(table.length, readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n').length);
+  const root = table.findLast(({ mountPoint }) => mountPoint === '/');
+  const { dev } = statSync('/');
+  t.equal(root?.major, (dev >> 8) & 0xfff);
+  t.equal(root?.minor, (dev & 0xff) | ((dev >> 12) & 0xfff00));
+});
+
+t.test(
+  'a mount with every odd byte in its path',
+  { skip: skipUnless('root', 'unshare') },
+  async (t) => {
+    const directory = temporaryDirectory(t);
+    const name = Buffer.concat([Buffer.from(' \t\n\\#\u00e9 '), Buffer.from([0xff, 0xfe])]);
+    const path = Buffer.concat([Buffer.from(`${directory}/`), name]);
+    mkdirSync(path);
+    // In a mount namespace of its own, which goes with the process.
+    const { stdout } = spawnSync('unshare', [
+      '--mount',
+      'sh',
+      '-c',
+      'cd "$1"; mount -t tmpfs "odd source" ./*; cat /proc/self/mountinfo',
+      'sh',
+      directory,
+    ]);
+    const entry = parseMountinfo(stdout).at(-1);
+    t.strictSame(bytesFromPath(entry?.mountPoint ?? ''), path);
+    t.equal(entry?.source, 'odd source');
+    t.equal(entry?.fsType, 'tmpfs');
+  },
+);
+
+t.test('agrees with findmnt', { skip: skipUnless('root') }, async (t) => {
+  const { filesystems } = JSON.parse(
+    execFileSync(
+      'findmnt',
+      ['--json', '--list', '--kernel', '-o', 'ID,PARENT,MAJ:MIN,TARGET,FSTYPE,VFS-OPTIONS'],
+      { encoding: 'utf8' },
+    ),
+  ) as { filesystems: Record<string, string | number>[] };
+  const table = new Map(readMountinfo('/proc/self').map((entry) => [entry.id, entry]));
+  t.ok(filesystems.length > 3);
+  for (const found of filesystems) {
+    const entry = table.get(Number(found['id']));
+    if (entry === undefined) continue;
+    t.equal(entry.parentId, Number(found['parent']));
+    t.equal(`${entry.major}:${entry.minor}`, String(found['maj:min']).trim());
+    t.equal(entry.mountPoint, found['target']);
+    t.equal(entry.fsType, found['fstype']);
+    t.equal(entry.options.join(','), found['vfs-options']);
+  }
+});
