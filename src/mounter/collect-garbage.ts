@@ -49,7 +49,8 @@ export async function collectGarbage(
       const record = records.load(uid);
       if (record === undefined) return [];
       const pods = await Promise.all([...new Set(record.entries.map(podOf))].map(isGone));
-      return pods.every(Boolean) ? takeAway(context, record, record.entries, signal) : [];
+      if (!pods.every(Boolean)) return [];
+      return await takeAway(context, record, record.entries, signal);
     });
   }
   const table = host.mountTable();
