@@ -2,6 +2,7 @@ import { constants, readFileSync } from 'node:fs';
 import { Descriptor } from './descriptor.ts';
 import { O_PATH } from './open-flags.ts';
 import { isAlive } from './pidfd.ts';
+import { hasCode } from './syscall-error.ts';
 
 /** The process that was meant is not there any more. */
 export class ProcessGoneError extends Error {
@@ -10,7 +11,7 @@ export class ProcessGoneError extends Error {
   readonly pid: number;
 
   constructor(pid: number) {
-    super(`process ${pid} has ended`);
+    super(`process ${pid} has ended (is its container restarting?)`);
     this.pid = pid;
   }
 }
@@ -58,12 +59,21 @@ export class ProcessHandle implements Disposable {
 
   /** The process's root directory (proc_pid_root(5)), open with O_PATH. */
   root(): Descriptor {
-    return Descriptor.open(this.path('root'), O_PATH | constants.O_DIRECTORY);
+    return this.#open('root', O_PATH | constants.O_DIRECTORY);
   }
 
   /** The process's mount namespace, for setns(2). */
   mountNamespace(): Descriptor {
-    return Descriptor.open(this.path('ns/mnt'), constants.O_RDONLY);
+    return this.#open('ns/mnt', constants.O_RDONLY);
+  }
+
+  /** @throws ProcessGoneError; a process that nobody has waited for is there still, but has none of this */
+  #open(name: string, flags: number): Descriptor {
+    try {
+      return Descriptor.open(this.path(name), flags);
+    } catch (error) {
+      throw isMissing(error) ? new ProcessGoneError(this.pid) : error;
+    }
   }
 
   [Symbol.dispose](): void {
@@ -73,5 +83,5 @@ export class ProcessHandle implements Disposable {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  return hasCode(error, 'ENOENT', 'ESRCH');
 }

@@ -13,6 +13,8 @@ export interface Artifact extends Disposable {
   readonly kind: WantedVolume['kind'];
   readonly type: TargetKind;
   readonly place: PodPath;
+  /** What the source comes from, in messages. */
+  readonly origin: string;
   /** The process in whose mount namespace the source is. */
   readonly process: ProcessHandle;
   /** Open with O_PATH. */

@@ -12,7 +12,7 @@ import { openImageFile } from './disk-in-image.ts';
 import type { Host } from './host.ts';
 import type { Owner } from './host-options.ts';
 import { attachmentPod } from './image-artifacts.ts';
-import { processBehind } from './image-process.ts';
+import { containerBehind } from './image-process.ts';
 import { MounterError } from './mounter-error.ts';
 
 /** The file that KubeVirt and CDI keep a disk in, at the root of a volume with a file system. */
@@ -45,6 +45,7 @@ export async function filesystemVolume(
       volume: name,
       type: directory ? 'directory' : 'file',
       place: directory ? pod.hotplugTarget(name) : pod.hotplugImage(name),
+      origin: `the volume ${name} of the attachment pod (pid ${process.pid})`,
       process,
       source,
       sourcePath: directory ? mountPoint : `${mountPoint}/${diskImage}`,
@@ -71,7 +72,7 @@ async function attachmentProcess(host: Host, wanted: WantedHotplugVolume): Promi
   const [first] = sockets;
   const socket = present ?? first;
   if (socket === undefined) throw new MounterError('EUNSUPPORTED', 'the layout names no hp.sock');
-  return processBehind(host, socket);
+  return containerBehind(host, socket);
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   reopenForReading,
 } from './disk-in-image.ts';
 import type { Host } from './host.ts';
-import { processBehind } from './image-process.ts';
+import { containerBehind } from './image-process.ts';
 import { MounterError } from './mounter-error.ts';
 
 /** The attachment pod of a hotplugged volume. @throws MounterError ENOTREADY where status names none yet */
@@ -65,7 +65,13 @@ async function disk(
     const found = openDisk(root, path, image);
     return owned(found, () => {
       const verified = verify(host, found, image);
-      return artifact(process, found, { kind, volume: name, place: target, disk: verified });
+      return artifact(process, found, {
+        kind,
+        volume: name,
+        place: target,
+        origin: image,
+        disk: verified,
+      });
     });
   });
 }
@@ -90,7 +96,13 @@ export async function kernelBoot(
           const found = openImageFile(root, path, image);
           return owned(found, () => {
             refuseUnreadable(found, host.owner, image);
-            return artifact(process, found, { kind: 'kernelBoot', volume, place, disk: undefined });
+            return artifact(process, found, {
+              kind: 'kernelBoot',
+              volume,
+              place,
+              origin: image,
+              disk: undefined,
+            });
           });
         }),
       );
@@ -107,7 +119,7 @@ async function fromImage(
   socket: PodPath,
   make: (process: ProcessHandle, image: string) => Artifact,
 ): Promise<Artifact> {
-  const process = await processBehind(host, socket);
+  const process = await containerBehind(host, socket);
   try {
     return make(process, `the image behind ${host.text(socket)} (pid ${process.pid})`);
   } catch (error) {
@@ -136,7 +148,7 @@ function verify(host: Host, found: ImageFile, image: string): Disk {
 function artifact(
   process: ProcessHandle,
   { file, path }: ImageFile,
-  rest: Pick<Artifact, 'kind' | 'volume' | 'place' | 'disk'>,
+  rest: Pick<Artifact, 'kind' | 'volume' | 'place' | 'origin' | 'disk'>,
 ): Artifact {
   return {
     ...rest,

@@ -2,11 +2,13 @@ import { constants } from 'node:fs';
 import type { Descriptor } from '../kernel/descriptor.ts';
 import type { ProcessHandle } from '../kernel/process-handle.ts';
 import { socketPeer } from '../kernel/socket-peer.ts';
-import { statx } from '../kernel/statx.ts';
+import { isSameFile, statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
+import { fileTypeName } from './file-type.ts';
 import { type Host, openEntry } from './host.ts';
 import { MounterError } from './mounter-error.ts';
+import { podsOfCgroups } from './pods-of-cgroups.ts';
 
 /**
  * The process that holds a socket of a pod.
@@ -24,24 +26,73 @@ export async function processBehind(host: Host, socket: PodPath): Promise<Proces
   return await processOfSocket(host, opened, path);
 }
 
-/** The process that listens on a socket that is open with O_PATH. */
-export async function processOfSocket(
+/**
+ * The same for a process whose files are going to be used. It has to be in a container of the socket's pod: a
+ * listening socket can be handed on, and where the kernel has no SO_PEERPIDFD its pid can be another's by now.
+ *
+ * @throws MounterError EHOSTILE
+ */
+export async function containerBehind(host: Host, socket: PodPath): Promise<ProcessHandle> {
+  const { 1: pod = '' } = socket.directory;
+  return refuseOthers(host, await processBehind(host, socket), host.text(socket), pod);
+}
+
+/**
+ * The process in a container that listens on a socket that is open with O_PATH.
+ *
+ * @param pod uid of the pod that the socket is in, where that is known
+ */
+export async function containerOfSocket(
+  host: Host,
+  opened: Descriptor,
+  path: string,
+  pod: string | undefined,
+): Promise<ProcessHandle> {
+  return refuseOthers(host, await processOfSocket(host, opened, path), path, pod);
+}
+
+function refuseOthers(
+  host: Host,
+  process: ProcessHandle,
+  path: string,
+  pod: string | undefined,
+): ProcessHandle {
+  try {
+    const who = `process ${process.pid}, which listens on ${path},`;
+    using namespace = process.mountNamespace();
+    if (isSameFile(statx(namespace.number), statx(host.mountNamespace.fd))) {
+      throw new MounterError('EHOSTILE', `${who} is on the host itself, not in a container`);
+    }
+    const pods = podsOfCgroups(process.read('cgroup').toString('utf8'));
+    if (pod === undefined || pods.length === 0 || pods.includes(pod)) return process;
+    throw new MounterError('EHOSTILE', `${who} is in a container of pod ${pods.join(', ')}`);
+  } catch (error) {
+    process[Symbol.dispose]();
+    throw hasCode(error, 'ESRCH') ? dead(path, error) : error;
+  }
+}
+
+async function processOfSocket(
   host: Host,
   opened: Descriptor,
   path: string,
 ): Promise<ProcessHandle> {
-  if ((statx(opened.number).mode & constants.S_IFMT) !== constants.S_IFSOCK) {
-    throw new MounterError('EHOSTILE', `${path} is not a socket`);
+  const { mode } = statx(opened.number);
+  if ((mode & constants.S_IFMT) !== constants.S_IFSOCK) {
+    throw new MounterError('EHOSTILE', `${path} is ${fileTypeName(mode)}, not a socket`);
   }
   try {
     const { process } = await socketPeer(opened, path, host.timeout);
     return process;
   } catch (cause) {
-    if (!hasCode(cause, 'ECONNREFUSED', 'ESRCH')) throw cause;
-    throw new MounterError(
-      'EDEAD',
-      `nobody listens on ${path}: the process that made it has ended (is its container restarting?)`,
-      { cause },
-    );
+    throw hasCode(cause, 'ECONNREFUSED', 'ESRCH') ? dead(path, cause) : cause;
   }
+}
+
+function dead(path: string, cause: unknown): MounterError {
+  return new MounterError(
+    'EDEAD',
+    `nobody listens on ${path}: the process that did has ended (is its container restarting?)`,
+    { cause },
+  );
 }

@@ -10,7 +10,7 @@ import type { Disk } from './disk/disk.ts';
 import { verifyDisk } from './disk/verify-disk.ts';
 import { openDisk, refuseUnreadable, reopenForReading } from './disk-in-image.ts';
 import type { Host } from './host.ts';
-import { processOfSocket } from './image-process.ts';
+import { containerOfSocket } from './image-process.ts';
 import { imageRoot, rootInFileSystem } from './image-root.ts';
 import { messageOf } from './mounter-error.ts';
 
@@ -44,16 +44,20 @@ export async function inspect(host: Host, path: string): Promise<SocketReport> {
   }
 }
 
-/** @param table mountinfo of the host */
+/**
+ * @param table mountinfo of the host
+ * @param pod uid of the pod that the socket is in, where that is known
+ */
 export async function inspectOpened(
   host: Host,
   opened: Descriptor,
   socket: string,
   table: readonly MountinfoEntry[],
+  pod?: string,
 ): Promise<SocketReport> {
   let process: ProcessHandle;
   try {
-    process = await processOfSocket(host, opened, socket);
+    process = await containerOfSocket(host, opened, socket, pod);
   } catch (error) {
     return { socket, mountedAt: [], reason: messageOf(error) };
   }

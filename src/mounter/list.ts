@@ -73,7 +73,8 @@ async function socketsOf(
       const about = { pod, volume: volumeOf(entry) };
       try {
         using opened = openEntry(directory, [entry]);
-        if (opened) found.push({ ...about, ...(await inspectOpened(host, opened, socket, table)) });
+        if (opened)
+          found.push({ ...about, ...(await inspectOpened(host, opened, socket, table, pod)) });
       } catch (error) {
         found.push({ ...about, socket, mountedAt: [], reason: messageOf(error) });
       }

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Descriptor } from '../kernel/descriptor.ts';
+import { ProcessGoneError, type ProcessHandle } from '../kernel/process-handle.ts';
 import { isSameFile, statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import type { Artifact } from './artifact.ts';
@@ -67,7 +68,7 @@ export async function mountArtifact(
 /** @throws MounterError EHOSTILE where what is mounted is neither the artifact nor what was mounted for it before */
 export function refuseOther(
   host: Host,
-  { place, source, sourcePath }: Artifact,
+  { place, source, sourcePath, origin }: Artifact,
   mounted: MountedFile,
   earlier: MountedFile | undefined,
 ): void {
@@ -75,7 +76,7 @@ export function refuseOther(
   if (isSameMountedFile(mounted, earlier)) return;
   throw new MounterError(
     'EHOSTILE',
-    `something else than ${sourcePath} of the image is mounted at ${host.text(place)} (inode ${mounted.inode} of device ${mounted.fileSystem}), and no record says that it belongs there; unmount --all takes it away`,
+    `something else than ${sourcePath} of ${origin} is mounted at ${host.text(place)} (inode ${mounted.inode} of device ${mounted.fileSystem}), and no record says that it belongs there; unmount --all takes it away`,
   );
 }
 
@@ -100,11 +101,11 @@ async function attach(
 /** open_tree(2) in the namespace of the source, move_mount(2) in the host's. */
 async function attachTree(
   host: Host,
-  { process, source, attributes, sourcePath }: Artifact,
+  { process, source, attributes, sourcePath, origin }: Artifact,
   place: Descriptor,
   target: Target,
 ): Promise<Descriptor> {
-  using namespace = process.mountNamespace();
+  using namespace = namespaceOf(process, origin);
   const from = { fd: namespace.number, path: `/proc/${process.pid}/ns/mnt` };
   const mount = await host.thread.clone(from, source.number, attributes, sourcePath);
   try {
@@ -113,6 +114,15 @@ async function attachTree(
   } catch (error) {
     mount[Symbol.dispose]();
     throw error;
+  }
+}
+
+function namespaceOf(process: ProcessHandle, origin: string): Descriptor {
+  try {
+    return process.mountNamespace();
+  } catch (cause) {
+    if (!(cause instanceof ProcessGoneError)) throw cause;
+    throw new MounterError('EDEAD', `cannot mount from ${origin}: ${cause.message}`, { cause });
   }
 }
 

@@ -6,7 +6,7 @@ import { type WantedVolume, wantedVolumes } from '../kubevirt/wanted-volumes.ts'
 import { volumeName } from './artifacts-of.ts';
 import type { Host } from './host.ts';
 import { attachmentPod } from './image-artifacts.ts';
-import { processBehind } from './image-process.ts';
+import { containerBehind } from './image-process.ts';
 import { launcherOf } from './launcher-of.ts';
 import { MounterError, messageOf } from './mounter-error.ts';
 import type { RunContext } from './run-context.ts';
@@ -62,7 +62,7 @@ async function lookAt(host: Host, pod: LauncherPod, wanted: WantedVolume): Promi
   let socket: PodPath | undefined;
   try {
     socket = socketOf(host, pod, wanted);
-    using process = await processBehind(host, socket);
+    using process = await containerBehind(host, socket);
     return { volume, ready: true, socket: host.text(socket), pid: process.pid };
   } catch (error) {
     const where = socket === undefined ? {} : { socket: host.text(socket) };

@@ -1,10 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
-  closeSync,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,7 +12,6 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { TestNode, vmi } from '../support/launcher.ts';
@@ -208,7 +205,7 @@ t.test('what a pod puts into its emptyDir', { skip }, async (t) => {
         unlinkSync(join(dir, 'disk_0.sock'));
         symlinkSync('kernel-boot.sock', join(dir, 'disk_0.sock'));
       },
-      /not followed|is not a socket/,
+      /is a link, not a socket/,
     ],
     [
       'a regular file at the socket',
@@ -216,7 +213,7 @@ t.test('what a pod puts into its emptyDir', { skip }, async (t) => {
         unlinkSync(join(dir, 'disk_0.sock'));
         writeFileSync(join(dir, 'disk_0.sock'), '');
       },
-      /is not a socket/,
+      /is a regular file, not a socket/,
     ],
   ] as const) {
     t.test(name, async (t) => {
@@ -262,18 +259,6 @@ t.test('what a pod puts into its emptyDir', { skip }, async (t) => {
     t.ok(reports.every(({ outcome }) => outcome !== 'failed'));
     t.strictSame(node.mounts(), []);
     t.strictSame(readdirSync(node.stateDirectory), []);
-  });
-
-  t.test('a socket of somebody else: its process’s root is what is mounted from', async (t) => {
-    const { emptyDir, instance, mounter } = await launcher(t, { 'disk/disk.img': content });
-    unlinkSync(join(emptyDir, 'disk_0.sock'));
-    const fd = openSync(emptyDir, 'r');
-    t.teardown(() => closeSync(fd));
-    const server = createServer().listen(`/proc/self/fd/${fd}/disk_0.sock`);
-    await new Promise((resolve) => server.once('listening', resolve));
-    t.teardown(() => server.close());
-    // This process is on the host, whose /disk is not there: nothing of the host is taken for a disk.
-    t.match(await mounter.mount(instance()), [{ outcome: 'failed', error: { code: 'EDISK' } }]);
   });
 });
 
