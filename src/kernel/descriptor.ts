@@ -36,9 +36,10 @@ export class Descriptor implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.#number === undefined) return;
-    closeSync(this.#number);
+    const number = this.#number;
+    // The kernel lets go of it also when close(2) fails; by the next time it may be another's.
     this.#number = undefined;
+    if (number !== undefined) closeSync(number);
   }
 }
 

@@ -1,4 +1,4 @@
-import koffi from 'koffi';
+import { koffi } from './libc.ts';
 
 /** Memory with an address, for structs that hold pointers. It is freed when it is disposed of. */
 export class NativeMemory implements Disposable {
@@ -8,9 +8,9 @@ export class NativeMemory implements Disposable {
 
   /** Zeroed memory. */
   constructor(length: number) {
-    this.#pointer = koffi.alloc('uint8_t', Math.max(length, 1));
-    this.address = koffi.address(this.#pointer);
-    this.bytes = new Uint8Array(koffi.view(this.#pointer, Math.max(length, 1)), 0, length);
+    this.#pointer = koffi().alloc('uint8_t', Math.max(length, 1));
+    this.address = koffi().address(this.#pointer);
+    this.bytes = new Uint8Array(koffi().view(this.#pointer, Math.max(length, 1)), 0, length);
     this.bytes.fill(0);
   }
 
@@ -26,6 +26,6 @@ export class NativeMemory implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    koffi.free(this.#pointer);
+    koffi().free(this.#pointer);
   }
 }

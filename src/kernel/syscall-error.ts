@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { getSystemErrorName } from 'node:util';
 
 /**
@@ -29,12 +30,12 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
+/** libuv names most of them, `os.constants` the rest; what only the kernel knows has its number. */
 function errnoName(errno: number): string {
-  try {
-    return getSystemErrorName(-errno);
-  } catch {
-    return `errno ${errno}`;
-  }
+  const name = getSystemErrorName(-errno);
+  if (name.startsWith('E')) return name;
+  const known = Object.entries(constants.errno).find(([, number]) => number === errno);
+  return known?.[0] ?? `errno ${errno}`;
 }
 
 /** Texts of strerror(3) for what these calls say and libuv has no text of its own for, in plain words. */
