@@ -40,6 +40,14 @@ export type MountJob =
       readonly namespace: MountNamespace;
       readonly target: number;
       readonly path: string;
+    }
+  | {
+      readonly kind: 'unlink';
+      readonly namespace: MountNamespace;
+      readonly directory: number;
+      readonly name: string;
+      readonly isDirectory: boolean;
+      readonly path: string;
     };
 
 export interface MountJobResult {
@@ -105,6 +113,19 @@ export class MountThread implements AsyncDisposable {
   /** Takes the mount away whose root is open. */
   async detach(namespace: MountNamespace, target: number, path: string): Promise<void> {
     await this.#run({ kind: 'detach', namespace, target, path });
+  }
+
+  /**
+   * Removes a name. It is EBUSY where something is mounted on it in the namespace of the thread that does it, though
+   * it be a copy of what was taken away elsewhere.
+   */
+  async unlink(
+    namespace: MountNamespace,
+    directory: number,
+    name: string,
+    { isDirectory, path }: { readonly isDirectory: boolean; readonly path: string },
+  ): Promise<void> {
+    await this.#run({ kind: 'unlink', namespace, directory, name, isDirectory, path });
   }
 
   #run(job: MountJob): Promise<number> {

@@ -5,6 +5,7 @@ import { bindMount, detachMount, mountSetattr, moveMount, openTree, remountBind 
 import type { MountJob, MountJobResult } from './mount-thread.ts';
 import { enterMountNamespace, unshareFileSystemState } from './namespace.ts';
 import { SyscallError } from './syscall-error.ts';
+import { unlinkat } from './unlinkat.ts';
 
 /** The body of the thread of MountThread. */
 function work(job: MountJob): number {
@@ -22,6 +23,9 @@ function work(job: MountJob): number {
       return 0;
     case 'detach':
       detachMount(job.target, job.path);
+      return 0;
+    case 'unlink':
+      unlinkat(job.directory, job.name, job);
       return 0;
   }
 }

@@ -164,7 +164,7 @@ export async function removeDevice(host: Host, entry: RecordEntry): Promise<Unmo
     there !== undefined && (there.status.mode & constants.S_IFMT) === constants.S_IFBLK;
   const device = numberOf(entry.device) ?? (isNode ? there.status.rdev : undefined);
   if (device) await withdraw(host, entry, { type: 'b', ...device });
-  if (isNode) target?.remove('device');
+  if (isNode) await target?.remove(host, 'device');
   return isNode ? 'unmounted' : 'not mounted';
 }
 

@@ -8,7 +8,7 @@ import type { Artifact } from './artifact.ts';
 import type { Host } from './host.ts';
 import { hostView } from './image-root.ts';
 import { isSameMountedFile, type MountedFile, mountedFile } from './mounted-file.ts';
-import { MounterError } from './mounter-error.ts';
+import { MounterError, messageOf } from './mounter-error.ts';
 import { Target } from './target.ts';
 
 /** Whether something had to be done. */
@@ -108,12 +108,18 @@ async function attachTree(
   using namespace = namespaceOf(process, origin);
   const from = { fd: namespace.number, path: `/proc/${process.pid}/ns/mnt` };
   const mount = await host.thread.clone(from, source.number, attributes, sourcePath);
+  const { mountNamespace } = host;
   try {
-    await host.thread.attach(host.mountNamespace, mount.number, place.number, target.path);
+    await host.thread.attach(mountNamespace, mount.number, place.number, target.path);
     return mount;
-  } catch (error) {
+  } catch (cause) {
     mount[Symbol.dispose]();
-    throw error;
+    if (!hasCode(cause, 'EINVAL')) throw cause;
+    throw new MounterError(
+      'EUNSUPPORTED',
+      `${target.path} is not on a mount of the host's namespace (${mountNamespace.path}): --host-root has to be the host's root, which is /proc/1/root in a pod (${messageOf(cause)})`,
+      { cause },
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, constants, mkdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import { chmodSync, constants, mkdirSync } from 'node:fs';
 import type { Descriptor } from '../kernel/descriptor.ts';
 import { openat2, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS } from '../kernel/openat2.ts';
 import { type FileStatus, statx } from '../kernel/statx.ts';
@@ -110,14 +110,13 @@ export class Target implements Disposable {
   }
 
   /** Removes the empty place once nothing is mounted on it. What a tenant has put there instead stays. */
-  remove(kind: TargetKind | 'device'): void {
+  async remove(host: Host, kind: TargetKind | 'device'): Promise<void> {
     const found = this.#lookAtPlace();
     using _file = found?.file;
     if (found === undefined || found.status.isMountRoot || !isPlace(found.status, kind)) return;
-    const path = this.#directory.entry(this.#name);
+    const how = { isDirectory: kind === 'directory', path: this.path };
     try {
-      if (kind === 'directory') rmdirSync(path);
-      else unlinkSync(path);
+      await host.thread.unlink(host.mountNamespace, this.#directory.number, this.#name, how);
     } catch (error) {
       if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR')) throw error;
     }

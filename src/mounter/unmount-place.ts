@@ -15,16 +15,16 @@ export async function unmountPlace(
   using target = openTarget(host, place);
   if (target === undefined) return 'not mounted';
   const count = await target.detach(host);
-  target.remove(type);
-  removeLevels(host, place);
+  await target.remove(host, type);
+  await removeLevels(host, place);
   return count > 0 ? 'unmounted' : 'not mounted';
 }
 
 /** kernel-boot, once it is empty. */
-function removeLevels(host: Host, { directory, entry }: PodPath): void {
+async function removeLevels(host: Host, { directory, entry }: PodPath): Promise<void> {
   if (entry.length < 2) return;
   using level = openTarget(host, { directory, entry: entry.slice(0, -1) });
-  level?.remove('directory');
+  await level?.remove(host, 'directory');
 }
 
 /** Where a tenant has put a link or a file on the way, nothing is mounted at this place; it may be at another. */
