@@ -155,7 +155,9 @@ export class MountThread implements AsyncDisposable {
       else waiting?.resolve(descriptor);
     });
     const ended = (why: string, cause?: unknown) => {
-      if (this.#worker === worker) this.#worker = undefined;
+      // It fails first and exits later; by then the jobs that wait are another's.
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
       const error = new MountThreadError(`the thread for mounts has ended: ${why}`, { cause });
       for (const { reject } of this.#waiting.values()) reject(error);
       this.#waiting.clear();

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { closeSync, constants } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import { Descriptor, descriptorPath } from './descriptor.ts';
 import { bindMount, detachMount, mountSetattr, moveMount, openTree, remountBind } from './mount.ts';
@@ -45,15 +45,30 @@ function bindByStage({ source, stage, target, attributes }: MountJob & { kind: '
   }
 }
 
-/** A thread that stayed in a container's namespace would keep the container's file systems busy. */
 const home = Descriptor.open('/proc/thread-self/ns/mnt', constants.O_RDONLY);
 
+/** @returns the descriptor that the job made, or 0 */
 function workInNamespace(job: MountJob): number {
   enterMountNamespace(job.namespace.fd, job.namespace.path);
+  let made = 0;
   try {
-    return work(job);
+    made = work(job);
+    return made;
   } finally {
+    comeHome(made);
+  }
+}
+
+/**
+ * A thread that stayed in a container's namespace would keep the container's file systems busy, and do the next
+ * job's work in the wrong place: it ends, and MountThread starts another.
+ */
+function comeHome(made: number): void {
+  try {
     enterMountNamespace(home.number, '/proc/thread-self/ns/mnt');
+  } catch (cause) {
+    if (made > 0) closeSync(made);
+    throw new Error(`it cannot come back to its own mount namespace: ${String(cause)}`, { cause });
   }
 }
 

@@ -14,6 +14,7 @@ const MS_NODEV = 0x4;
 const MS_NOEXEC = 0x8;
 const MS_REMOUNT = 0x20;
 const MS_BIND = 0x1000;
+const MS_PRIVATE = 0x40000;
 
 /** What a mount forbids, as in mount(8). */
 export interface MountAttributes {
@@ -54,9 +55,13 @@ export function openTree(fd: number, path: string): Descriptor {
 /**
  * mount_setattr(2), Linux 5.12. `struct mount_attr` is four 64-bit numbers, 32 bytes: attr_set, attr_clr,
  * propagation, userns_fd.
+ *
+ * A clone is a peer, or a slave, of the mount that it was made of (mount_namespaces(7)): what is mounted below one
+ * appears below the other, with none of these attributes. So it is made private, too.
  */
 export function mountSetattr(mount: number, attributes: MountAttributes, path: string): void {
-  const struct = new BigUint64Array([BigInt(attributeBits(attributes)), 0n, 0n, 0n]);
+  const set = BigInt(attributeBits(attributes));
+  const struct = new BigUint64Array([set, 0n, BigInt(MS_PRIVATE), 0n]);
   const bytes = new Uint8Array(struct.buffer);
   call(
     'long syscall(long number, int dirfd, const char *path, unsigned int flags, const uint8_t *attr, size_t size)',
@@ -91,9 +96,10 @@ export function bindMount(source: string, target: string): void {
   mount(source, target, MS_BIND);
 }
 
-/** mount(2) with MS_REMOUNT|MS_BIND: how a bind mount gets its attributes before Linux 5.12. */
+/** mount(2) with MS_REMOUNT|MS_BIND, and MS_PRIVATE: what {@link mountSetattr} does, before Linux 5.12. */
 export function remountBind(target: string, attributes: MountAttributes): void {
   mount('none', target, MS_REMOUNT | MS_BIND | attributeBits(attributes));
+  mount('none', target, MS_PRIVATE);
 }
 
 function mount(source: string, target: string, flags: number): void {

@@ -10,7 +10,10 @@ export interface MountinfoEntry {
   /** (3) major:minor: the value of `st_dev` for files on this file system. */
   readonly major: number;
   readonly minor: number;
-  /** (4) root: the pathname of the directory in the file system which forms the root of this mount. */
+  /**
+   * (4) root: the pathname of the directory in the file system which forms the root of this mount. `//deleted` is
+   * appended to that of a file that was removed since.
+   */
   readonly root: string;
   /** (5) mount point: the pathname of the mount point relative to the process's root directory. */
   readonly mountPoint: string;
@@ -82,7 +85,8 @@ function parseLine(line: string): MountinfoEntry {
     optionalFields: new Map(fields.slice(6, separator).map(tag)),
     fsType: unescapeOctal(fsType),
     source: unescapeOctal(source),
-    superOptions: superOptions.length === 0 ? [] : unescapeOctal(superOptions.join(' ')).split(','),
+    // A comma within an option is escaped, as in the directories of an overlay.
+    superOptions: superOptions.join(' ').split(',').filter(Boolean).map(unescapeOctal),
   };
 }
 

@@ -71,6 +71,18 @@ t.test('octal escapes, and bytes that are not UTF-8', async (t) => {
   );
 });
 
+t.test('a comma within a super option is no end of it', async (t) => {
+  const options = (field: string) =>
+    parse(`1 2 0:3 / /m rw - overlay o ${field}\n`)[0]?.superOptions;
+  t.strictSame(options('rw,lowerdir=a\\134\\054b:c\\134:d,upperdir=e\\040f'), [
+    'rw',
+    'lowerdir=a\\,b:c\\:d',
+    'upperdir=e f',
+  ]);
+  t.strictSame(options('rw,name=with space,x'), ['rw', 'name=with space', 'x']);
+  t.equal(parse('1 2 0:3 / /m rw - tmpfs  rw\n')[0]?.source, '', 'a source may be empty');
+});
+
 t.test('lines of any length, tables of any size', async (t) => {
   const long = `/${'x'.repeat(3_000_000)}`;
   t.equal(parse(`1 2 0:3 / ${long} rw - overlay none lowerdir=${long}\n`)[0]?.mountPoint, long);
