@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Descriptor } from './descriptor.ts';
+import { holdsListeningSocket } from './listening-socket.ts';
 import { pidfdOpen } from './pidfd.ts';
 import { ProcessGoneError, ProcessHandle } from './process-handle.ts';
 import { hasCode } from './syscall-error.ts';
@@ -51,26 +52,42 @@ export async function socketPeer(
   using connection = await connect(socket, path, timeout);
   const credentials = peerCredentials(connection);
   if (credentials.pid === 0) throw new ForeignPidNamespaceError(path);
-  const pidfd =
-    peerPidfd(connection) ?? (await pidfdOfListener(socket, path, timeout, credentials));
-  return { credentials, process: new ProcessHandle(credentials.pid, pidfd) };
+  const pidfd = peerPidfd(connection);
+  const process = pidfd
+    ? new ProcessHandle(credentials.pid, pidfd)
+    : await listenerByPid(socket, path, timeout, credentials.pid);
+  return { credentials, process };
 }
 
-/** Where the kernel gives no pidfd with the connection: the pid is right if it still listens once it is held. */
-async function pidfdOfListener(
+/**
+ * The process with a pid, where the kernel gives no pidfd with the connection (before Linux 6.5). The pid is that of
+ * whoever called listen(2), also when that has ended and another process keeps the socket: so whoever has the pid
+ * has to have a listening socket, and be the one that is connected to again once it is held.
+ *
+ * @throws ProcessGoneError
+ */
+async function listenerByPid(
   socket: Descriptor,
   path: string,
   timeout: number,
-  { pid }: PeerCredentials,
-): Promise<Descriptor> {
-  const pidfd = pidfdOpen(pid);
+  pid: number,
+): Promise<ProcessHandle> {
+  const process = new ProcessHandle(pid, heldByPid(pid));
   try {
     using again = await connect(socket, path, timeout);
-    if (peerCredentials(again).pid === pid) return pidfd;
+    if (peerCredentials(again).pid === pid && holdsListeningSocket(process)) return process;
     throw new ProcessGoneError(pid);
   } catch (error) {
-    pidfd[Symbol.dispose]();
+    process[Symbol.dispose]();
     throw error;
+  }
+}
+
+function heldByPid(pid: number): Descriptor {
+  try {
+    return pidfdOpen(pid);
+  } catch (error) {
+    throw hasCode(error, 'ESRCH') ? new ProcessGoneError(pid) : error;
   }
 }
 

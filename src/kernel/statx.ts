@@ -1,4 +1,7 @@
+import { constants } from 'node:os';
+import { descriptorPath } from './descriptor.ts';
 import { call } from './libc.ts';
+import { SyscallError } from './syscall-error.ts';
 import { syscallNumber } from './syscall-number.ts';
 
 const AT_EMPTY_PATH = 0x1000;
@@ -38,13 +41,15 @@ export interface DeviceNumber {
  *
  * `struct statx` (256 bytes) on every architecture: mask 0, attributes 8, nlink 16, uid 20, gid 24, mode 28 (16 bits),
  * ino 32, size 40, attributes_mask 56, rdev_major 128, rdev_minor 132, dev_major 136, dev_minor 140, mnt_id 144.
+ *
+ * @throws SyscallError ENOSYS before Linux 5.8, where the root of a mount would pass for an ordinary file
  */
 export function statx(fd: number): FileStatus {
   const struct = Buffer.alloc(256);
   call(
     'long syscall(long number, int dirfd, const char *path, int flags, unsigned int mask, uint8_t *buffer)',
     'statx',
-    `/proc/self/fd/${fd}`,
+    descriptorPath(fd),
     syscallNumber('statx'),
     fd,
     '',
@@ -52,6 +57,10 @@ export function statx(fd: number): FileStatus {
     STATX_BASIC_STATS | STATX_MNT_ID,
     struct,
   );
+  if (!(struct.readBigUInt64LE(56) & STATX_ATTR_MOUNT_ROOT)) {
+    const detail = 'the kernel does not tell the root of a mount, Linux 5.8 or later is needed';
+    throw new SyscallError(constants.errno.ENOSYS, 'statx', descriptorPath(fd), detail);
+  }
   return {
     mode: struct.readUInt16LE(28),
     nlink: struct.readUInt32LE(16),
