@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import type { MountinfoEntry } from './mountinfo.ts';
 
 /** A line of `/proc/<pid>/cgroup` (cgroups(7)). */
@@ -7,7 +7,10 @@ export interface CgroupMembership {
   readonly hierarchy: number;
   /** Controllers of a v1 hierarchy, `name=…` among them; empty for v2. */
   readonly controllers: readonly string[];
-  /** Relative to the root of the hierarchy, as the reader's cgroup namespace has it. */
+  /**
+   * Relative to the root of the reader's cgroup namespace; what is outside of it begins with `/..`
+   * (cgroup_namespaces(7)). ` (deleted)` is appended to one that was removed.
+   */
   readonly path: string;
 }
 
@@ -24,7 +27,12 @@ export function parseCgroup(text: string): CgroupMembership[] {
   });
 }
 
-/** Where the directory of a cgroup is, by the mount of its hierarchy; undefined where that is not mounted. */
+/**
+ * Where the directory of a cgroup is, by the mount of its hierarchy.
+ *
+ * @param table mountinfo of the reader, whose cgroup namespace its roots are relative to as well
+ * @returns undefined where the hierarchy is not mounted, or only a part of it without this cgroup
+ */
 export function cgroupDirectory(
   { hierarchy, controllers, path }: CgroupMembership,
   table: readonly MountinfoEntry[],
@@ -34,8 +42,20 @@ export function cgroupDirectory(
       ? fsType === 'cgroup2'
       : fsType === 'cgroup' && controllers.every((name) => superOptions.includes(name));
   for (const { root, mountPoint } of table.filter(isOurs)) {
-    const inside = relative(root, path);
-    if (!inside.startsWith('..')) return join(mountPoint, inside);
+    const inside = below(root, path);
+    if (inside !== undefined) return join(mountPoint, ...inside);
   }
   return undefined;
+}
+
+/** The components of a path below a root. Where one leads out of the namespace further than the other, they have no name. */
+function below(root: string, path: string): string[] | undefined {
+  const [rootNames, pathNames] = [components(root), components(path)];
+  const isBelow = rootNames.every((name, index) => name === pathNames[index]);
+  const inside = pathNames.slice(rootNames.length);
+  return isBelow && !inside.includes('..') ? inside : undefined;
+}
+
+function components(path: string): string[] {
+  return path.split('/').filter(Boolean);
 }
