@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import {
   attachDeviceProgram,
   BPF_F_ALLOW_MULTI,
-  loadDeviceProgram,
-  openProgram,
-  programInstructions,
   queryDevicePrograms,
-} from '../../src/kernel/bpf.ts';
+} from '../../src/kernel/bpf-cgroup.ts';
+import { loadDeviceProgram, openProgram, programInfo } from '../../src/kernel/bpf-program.ts';
 import { Descriptor } from '../../src/kernel/descriptor.ts';
 import { Container, qemu } from './container.ts';
 import { deviceProgram } from './device-program.ts';
@@ -141,7 +139,7 @@ function denyDevices(cgroup: PodCgroup, version: 'v1' | 'v2'): () => string {
     return queryDevicePrograms(opened.number)
       .ids.map((id) => {
         using attached = openProgram(id);
-        return programInstructions(attached.number)?.toString('hex') ?? '';
+        return programInfo(attached.number).instructions?.toString('hex') ?? '';
       })
       .join('\n');
   };

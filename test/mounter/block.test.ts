@@ -24,12 +24,10 @@ import {
   attachDeviceProgram,
   BPF_F_ALLOW_MULTI,
   BPF_F_ALLOW_OVERRIDE,
-  loadDeviceProgram,
-  openProgram,
-  programInstructions,
   queryDevicePrograms,
   replaceDeviceProgram,
-} from '../../src/kernel/bpf.ts';
+} from '../../src/kernel/bpf-cgroup.ts';
+import { loadDeviceProgram, openProgram, programInfo } from '../../src/kernel/bpf-program.ts';
 import { Descriptor } from '../../src/kernel/descriptor.ts';
 import { TestNode, vmi } from '../support/launcher.ts';
 import { skipUnless } from '../support/requirements.ts';
@@ -136,7 +134,7 @@ function attached(directory: string): string[] {
   using cgroup = Descriptor.open(directory, 0);
   return queryDevicePrograms(cgroup.number).ids.map((id) => {
     using program = openProgram(id);
-    return programInstructions(program.number)?.toString('hex') ?? '';
+    return programInfo(program.number).instructions?.toString('hex') ?? '';
   });
 }
 

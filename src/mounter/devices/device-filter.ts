@@ -2,14 +2,11 @@ import { constants, fstatSync } from 'node:fs';
 import {
   attachDeviceProgram,
   BPF_F_ALLOW_MULTI,
-  findDeviceLink,
-  loadDeviceProgram,
-  openProgram,
-  programInstructions,
   queryDevicePrograms,
   replaceDeviceProgram,
-  updateLink,
-} from '../../kernel/bpf.ts';
+} from '../../kernel/bpf-cgroup.ts';
+import { findDeviceLink, updateLink } from '../../kernel/bpf-link.ts';
+import { loadDeviceProgram, openProgram, programInfo } from '../../kernel/bpf-program.ts';
 import { Descriptor } from '../../kernel/descriptor.ts';
 import { hasCode } from '../../kernel/syscall-error.ts';
 import { MounterError, messageOf } from '../mounter-error.ts';
@@ -113,7 +110,7 @@ export class DeviceFilter implements DeviceCgroup {
   }
 
   #read(program: Descriptor, rule: DeviceRule): Buffer {
-    const instructions = programInstructions(program.number);
+    const instructions = programInfo(program.number).instructions;
     if (instructions === undefined) {
       throw this.#failure(
         rule,
@@ -130,7 +127,7 @@ export class DeviceFilter implements DeviceCgroup {
     const why = unloadable(wanted);
     if (why !== undefined) throw new Error(`its program cannot be loaded again: ${why}`);
     const loaded = loadDeviceProgram(wanted);
-    if (programInstructions(loaded.number)?.equals(wanted)) return loaded;
+    if (programInfo(loaded.number).instructions?.equals(wanted)) return loaded;
     loaded[Symbol.dispose]();
     throw new Error('its program is changed by the verifier when it is loaded again');
   }
