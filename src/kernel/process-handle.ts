@@ -44,8 +44,21 @@ export class ProcessHandle implements Disposable {
     }
   }
 
+  /** Whether its pid is still its own; that of a zombie is. */
   get isAlive(): boolean {
     return isAlive(this.#pidfd);
+  }
+
+  /** Whether it has ended, also where nobody has waited for it yet: proc_pid_stat(5), state Z or X. */
+  get hasEnded(): boolean {
+    if (!this.isAlive) return true;
+    try {
+      const stat = this.read('stat').toString('latin1');
+      return /[ZX]/.test(stat.charAt(stat.lastIndexOf(')') + 2));
+    } catch (error) {
+      if (isMissing(error)) return true;
+      throw error;
+    }
   }
 
   /** A path below the process's directory of /proc, which stays its own. */

@@ -1,13 +1,13 @@
 import { chmodSync, chownSync, constants } from 'node:fs';
 import { mknodat } from '../kernel/device-node.ts';
-import type { ProcessHandle } from '../kernel/process-handle.ts';
 import { type DeviceNumber, statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import { LauncherPod } from '../kubevirt/launcher-pod.ts';
 import type { WantedHotplugVolume } from '../kubevirt/wanted-volumes.ts';
-import type { DeviceCgroup } from './devices/device-cgroup.ts';
 import type { DeviceRule } from './devices/device-rule.ts';
-import { podDeviceCgroups } from './devices/pod-cgroups.ts';
+import { findPodDevices } from './devices/find-pod-devices.ts';
+import { type PodDevices, undoAfter } from './devices/pod-devices.ts';
+import { parseRecordedDevice, recordedDevice } from './devices/recorded-device.ts';
 import { type Host, openDirectory, openEntry } from './host.ts';
 import { attachmentPod } from './image-artifacts.ts';
 import { processBehind } from './image-process.ts';
@@ -35,31 +35,34 @@ export async function prepareBlockVolume(
   const { name } = wanted;
   const { device, source } = findDevice(host, wanted);
   const process = await processBehind(host, pod.launcherSocket);
-  let cgroups: DeviceCgroup[];
+  const rule: DeviceRule = { type: 'b', ...device };
+  const number = `${device.major}:${device.minor}`;
+  const place = pod.hotplugTarget(name);
+  let devices: PodDevices | undefined;
+  let recorded: { readonly device?: string };
   try {
-    cgroups = podDeviceCgroups(process, pod.uid);
+    devices = findPodDevices(process, pod.uid);
+    recorded = devices.has(rule) ? {} : { device: recordedDevice(device, devices.missing(rule)) };
   } catch (error) {
+    devices?.[Symbol.dispose]();
     process[Symbol.dispose]();
     throw error;
   }
-  const rule: DeviceRule = { type: 'b', ...device };
-  const isAllowed = cgroups.every((cgroup) => cgroup.has(rule));
-  const number = `${device.major}:${device.minor}`;
-  const place = pod.hotplugTarget(name);
+  const held = devices;
   return {
     kind: 'hotplugVolume',
-    entry: { volume: name, type: 'device', place, ...(isAllowed ? {} : { device: number }) },
+    entry: { volume: name, type: 'device', place, ...recorded },
     make: async () => ({
       volume: name,
       kind: 'hotplugVolume',
-      outcome: makeDevice(host, { cgroups, rule, place }) ? 'mounted' : 'already mounted',
+      outcome: makeDevice(host, held, rule, place) ? 'mounted' : 'already mounted',
       source: `${source} (block ${number})`,
       pid: process.pid,
       target: host.text(place),
       disk: undefined,
     }),
     [Symbol.dispose]: () => {
-      for (const cgroup of cgroups) cgroup[Symbol.dispose]();
+      held[Symbol.dispose]();
       process[Symbol.dispose]();
     },
   };
@@ -102,18 +105,15 @@ function findDevice(
  */
 function makeDevice(
   host: Host,
-  {
-    cgroups,
-    rule,
-    place,
-  }: { cgroups: readonly DeviceCgroup[]; rule: DeviceRule; place: RecordEntry['place'] },
+  devices: PodDevices,
+  rule: DeviceRule,
+  place: RecordEntry['place'],
 ): boolean {
-  const changed: DeviceCgroup[] = [];
+  const allowed = devices.allow(rule);
   try {
-    for (const cgroup of cgroups) if (cgroup.allow(rule)) changed.push(cgroup);
-    return makeNode(host, place, rule) || changed.length > 0;
+    return makeNode(host, place, rule) || allowed.isNew;
   } catch (error) {
-    for (const cgroup of changed) cgroup.withdraw(rule);
+    undoAfter(error, rule, allowed.undo);
     throw error;
   }
 }
@@ -162,33 +162,27 @@ export async function removeDevice(host: Host, entry: RecordEntry): Promise<Unmo
   using _node = there?.file;
   const isNode =
     there !== undefined && (there.status.mode & constants.S_IFMT) === constants.S_IFBLK;
-  const device = numberOf(entry.device) ?? (isNode ? there.status.rdev : undefined);
-  if (device) await withdraw(host, entry, { type: 'b', ...device });
+  const rule =
+    parseRecordedDevice(entry.device) ?? (isNode ? ruleOf(there.status.rdev) : undefined);
+  if (rule) await withdraw(host, entry, rule);
   if (isNode) await target?.remove(host, 'device');
   return isNode ? 'unmounted' : 'not mounted';
 }
 
 async function withdraw(host: Host, entry: RecordEntry, rule: DeviceRule): Promise<void> {
   const pod = new LauncherPod(podOf(entry), host.layout);
-  let process: ProcessHandle;
   try {
-    process = await processBehind(host, pod.launcherSocket);
+    using process = await processBehind(host, pod.launcherSocket);
+    using devices = findPodDevices(process, pod.uid);
+    devices.withdraw(rule);
   } catch (error) {
-    if (hasCode(error, 'ENOTREADY', 'EDEAD')) return;
-    throw error;
-  }
-  using _held = process;
-  for (const cgroup of podDeviceCgroups(process, pod.uid)) {
-    using open = cgroup;
-    // Without a mark, only the record tells whether the rule was made here.
-    if (open.marksItsOwn || entry.device !== undefined) open.withdraw(rule);
+    if (!hasCode(error, 'ENOTREADY', 'EDEAD', 'ESRCH')) throw error;
   }
 }
 
-function numberOf(text: string | undefined): DeviceNumber | undefined {
-  const [, major, minor] = /^(\d+):(\d+)$/.exec(text ?? '') ?? [];
-  if (major === undefined || minor === undefined) return undefined;
-  return { major: Number(major), minor: Number(minor) };
+/** Of a device that no record tells of: what was put in front of programs is known, of lists nothing is. */
+function ruleOf(device: DeviceNumber): DeviceRule {
+  return { type: 'b', ...device, access: '' };
 }
 
 /** Whether the rule for a device is in force in the launcher pod. */
@@ -199,13 +193,11 @@ export async function ruleState(
 ): Promise<'in force' | 'missing' | 'unknown'> {
   try {
     using process = await processBehind(host, pod.launcherSocket);
-    const states = podDeviceCgroups(process, pod.uid).map((cgroup) => {
-      using open = cgroup;
-      return open.has({ type: 'b', ...device });
-    });
-    return states.every(Boolean) ? 'in force' : 'missing';
+    using devices = findPodDevices(process, pod.uid);
+    if (!devices.has({ type: 'b', ...device })) return 'missing';
+    return devices.isDecidedAbove ? 'unknown' : 'in force';
   } catch (error) {
-    if (error instanceof MounterError) return 'unknown';
+    if (error instanceof MounterError || hasCode(error, 'ESRCH')) return 'unknown';
     throw error;
   }
 }

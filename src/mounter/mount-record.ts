@@ -14,7 +14,7 @@ export interface RecordEntry {
   readonly place: PodPath;
   /** Which file is mounted there. */
   readonly source?: MountedFile;
-  /** `major:minor` of a device whose use was allowed. */
+  /** A device whose use was allowed, as `recordedDevice` writes it. */
   readonly device?: string;
 }
 

@@ -1,42 +1,76 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MounterError, messageOf } from '../mounter-error.ts';
-import type { DeviceCgroup } from './device-cgroup.ts';
-import { type DeviceRule, ruleText } from './device-rule.ts';
+import { allAccess, type DeviceRule, ruleText } from './device-rule.ts';
 
-/** The devices controller of cgroup v1: `devices.list`, `devices.allow`, `devices.deny` (cgroup-v1/devices.rst). */
-export class DeviceList implements DeviceCgroup {
+/** A line of `devices.list`. */
+interface Entry {
+  readonly type: string;
+  /** A number, or `*` for all. */
+  readonly major: string;
+  readonly minor: string;
+  readonly access: string;
+}
+
+/**
+ * The devices controller of cgroup v1: `devices.list`, `devices.allow`, `devices.deny` (cgroup-v1/devices.rst).
+ *
+ * The list does not tell who made an entry, and entries of one device are joined: whoever allows a device has to
+ * remember which access was missing, and withdraw only that.
+ */
+export class DeviceList {
   readonly path: string;
-  readonly marksItsOwn = false;
 
   constructor(path: string) {
     this.path = path;
   }
 
-  allow(rule: DeviceRule): boolean {
-    if (this.has(rule)) return false;
-    this.#write('devices.allow', rule);
-    return true;
+  /** The letters of a rule's access that no entry gives. */
+  missing(rule: DeviceRule): string {
+    const entries = this.#entries().filter((entry) => covers(entry, rule));
+    const given = entries.map(({ access }) => access).join('');
+    return letters(rule)
+      .filter((letter) => !given.includes(letter))
+      .join('');
   }
 
-  /** Only the entry for this very device goes; one for all minor numbers stays, and goes on to allow it. */
+  /**
+   * Allows what is missing of a rule.
+   *
+   * @returns the letters that were missing
+   * @throws MounterError ECGROUP
+   */
+  allow(rule: DeviceRule): string {
+    const access = this.missing(rule);
+    if (access !== '') this.#write('devices.allow', { ...rule, access });
+    return access;
+  }
+
+  /**
+   * Takes a rule away from the entry of this very device. One for all minor numbers stays, and goes on to allow it;
+   * so does one without the rule's access, which is not the one that was made for it.
+   *
+   * @returns whether it was there
+   */
   withdraw(rule: DeviceRule): boolean {
-    const isListed = this.#entries().some((entry) => entry === ruleText(rule));
-    if (isListed) this.#write('devices.deny', rule);
-    return isListed;
+    if (letters(rule).length === 0) return false;
+    const own = this.#entries().find(
+      ({ type, major, minor }) =>
+        type === rule.type && major === String(rule.major) && minor === String(rule.minor),
+    );
+    const isThere = letters(rule).every((letter) => own?.access.includes(letter));
+    if (isThere) this.#write('devices.deny', rule);
+    return isThere;
   }
 
-  has({ type, major, minor }: DeviceRule): boolean {
-    return this.#entries().some((entry) => {
-      const [, kind, a, b, access = ''] = /^([abc]) (\d+|\*):(\d+|\*) ([rwm]+)$/.exec(entry) ?? [];
-      const isKind = kind === 'a' || kind === type;
-      const isDevice = (a === '*' || a === String(major)) && (b === '*' || b === String(minor));
-      return isKind && isDevice && ['r', 'w', 'm'].every((letter) => access.includes(letter));
+  #entries(): Entry[] {
+    const lines = readFileSync(join(this.path, 'devices.list'), 'utf8').split('\n');
+    return lines.flatMap((line) => {
+      const [, type, major, minor, access] =
+        /^([abc]) (\d+|\*):(\d+|\*) ([rwm]+)$/.exec(line) ?? [];
+      if (!type || !major || !minor || !access) return [];
+      return { type, major, minor, access };
     });
-  }
-
-  #entries(): string[] {
-    return readFileSync(join(this.path, 'devices.list'), 'utf8').split('\n').filter(Boolean);
   }
 
   #write(file: string, rule: DeviceRule): void {
@@ -51,6 +85,16 @@ export class DeviceList implements DeviceCgroup {
       );
     }
   }
+}
 
-  [Symbol.dispose](): void {}
+function covers(entry: Entry, { type, major, minor }: DeviceRule): boolean {
+  return (
+    (entry.type === 'a' || entry.type === type) &&
+    (entry.major === '*' || entry.major === String(major)) &&
+    (entry.minor === '*' || entry.minor === String(minor))
+  );
+}
+
+function letters({ access = allAccess }: DeviceRule): string[] {
+  return [...access];
 }

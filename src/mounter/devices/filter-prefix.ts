@@ -1,4 +1,5 @@
-import { type DeviceRule, isSameRule } from './device-rule.ts';
+import { instructionSize } from './constant-blinding.ts';
+import { type DeviceRule, isSameDevice } from './device-rule.ts';
 
 /**
  * The test for one device that is put in front of a device program: it allows all access to the device, and goes
@@ -15,9 +16,6 @@ const mark = 0x6b736463;
 
 /** BPF_DEVCG_DEV_BLOCK and BPF_DEVCG_DEV_CHAR of linux/bpf.h. */
 const types = { b: 1, c: 2 } as const;
-
-/** Bytes of an instruction (`struct bpf_insn`): opcode, registers, offset (16 bits), immediate (32 bits). */
-export const instructionSize = 8;
 
 const prefixBytes = length * instructionSize;
 
@@ -42,14 +40,14 @@ export function prefix({ type, major, minor }: DeviceRule): Buffer {
 
 /** A program with a device in front; the program itself where it has the device. */
 export function withDevice(program: Buffer, rule: DeviceRule): Buffer {
-  return devicesOf(program).some((each) => isSameRule(each, rule))
+  return devicesOf(program).some((each) => isSameDevice(each, rule))
     ? program
     : Buffer.concat([prefix(rule), program]);
 }
 
 /** A program without a device: what is left is what was there before the device was put in front. */
 export function withoutDevice(program: Buffer, rule: DeviceRule): Buffer {
-  const index = devicesOf(program).findIndex((each) => isSameRule(each, rule));
+  const index = devicesOf(program).findIndex((each) => isSameDevice(each, rule));
   if (index < 0) return program;
   const at = index * prefixBytes;
   return Buffer.concat([program.subarray(0, at), program.subarray(at + prefixBytes)]);

@@ -1,0 +1,27 @@
+import type { DeviceNumber } from '../../kernel/statx.ts';
+import { allAccess, type DeviceRule } from './device-rule.ts';
+
+/** Of a device whose access was there already in every list of cgroup v1. */
+const none = '-';
+
+/**
+ * A device whose use was allowed, for the record: `7:0`, or `7:0 wm` where a list of cgroup v1 had a part of the access
+ * before, which stays when the rule is withdrawn.
+ *
+ * @param missing letters of the access that no list gave; undefined where there is no list
+ */
+export function recordedDevice(
+  { major, minor }: DeviceNumber,
+  missing: string | undefined = allAccess,
+): string {
+  return `${major}:${minor}${missing === allAccess ? '' : ` ${missing || none}`}`;
+}
+
+/** @returns undefined where nothing, or something else, is recorded */
+export function parseRecordedDevice(text: string | undefined): DeviceRule | undefined {
+  const [, major, minor, access = allAccess] =
+    /^(\d+):(\d+)(?: ([rwm]+|-))?$/.exec(text ?? '') ?? [];
+  if (major === undefined || minor === undefined) return undefined;
+  const letters = access === none ? '' : access;
+  return { type: 'b', major: Number(major), minor: Number(minor), access: letters };
+}
