@@ -77,6 +77,11 @@ export class MountThread implements AsyncDisposable {
     { resolve: (descriptor: number) => void; reject: (error: Error) => void }
   >();
 
+  /** Starts the thread before there is a job, so that the first one need not wait for it. */
+  start(): void {
+    this.#start();
+  }
+
   /** A mount of an open file, attached nowhere, with its attributes set. */
   async clone(
     namespace: MountNamespace,

@@ -15,6 +15,7 @@ import { kubeVirtLayout, type Layout } from '../kubevirt/layout.ts';
 import { type PodPath, podPathText, podsDirectory } from '../kubevirt/pod-path.ts';
 import type { OtherFormat } from './disk/other-format.ts';
 import type { HostOptions, Owner, Strategy } from './host-options.ts';
+import { ImageThreads } from './image-threads.ts';
 import { MounterError, messageOf } from './mounter-error.ts';
 
 /** Nothing that a pod can write is followed, and nothing leads out of where it is looked up. */
@@ -34,6 +35,7 @@ export class Host implements AsyncDisposable {
   readonly allowFormats: readonly OtherFormat[];
   readonly timeout: number;
   readonly thread = new MountThread();
+  readonly images = new ImageThreads();
   readonly #mountNamespace: string;
   #namespace: Descriptor | undefined;
 
@@ -47,6 +49,12 @@ export class Host implements AsyncDisposable {
     this.allowFormats = options.allowFormats ?? [];
     this.timeout = options.timeout ?? 10_000;
     this.#mountNamespace = options.hostMountNamespace ?? '/proc/1/ns/mnt';
+  }
+
+  /** Starts the threads that a mount needs, while what it needs first is still looked up. */
+  startThreads(): void {
+    this.images.start();
+    this.thread.start();
   }
 
   /** The host's mount namespace, in which targets are mounted. */
@@ -113,6 +121,7 @@ export class Host implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.thread[Symbol.asyncDispose]();
+    await this.images[Symbol.asyncDispose]();
     this.#namespace?.[Symbol.dispose]();
   }
 }

@@ -8,16 +8,8 @@ import type {
   WantedKernelBoot,
 } from '../kubevirt/wanted-volumes.ts';
 import { type Artifact, imageAttributes } from './artifact.ts';
-import type { Disk } from './disk/disk.ts';
-import { verifyDisk } from './disk/verify-disk.ts';
-import {
-  type ImageFile,
-  openDisk,
-  openImageFile,
-  refuseUnreadable,
-  reopenForReading,
-} from './disk-in-image.ts';
 import type { Host } from './host.ts';
+import type { ImageJob, OpenedImageFile } from './image-job.ts';
 import { containerBehind } from './image-process.ts';
 import { MounterError } from './mounter-error.ts';
 
@@ -60,20 +52,12 @@ async function disk(
   { kind, name, path }: { kind: Artifact['kind']; name: string; path: string | undefined },
   { socket, target }: { socket: PodPath; target: PodPath },
 ): Promise<Artifact> {
-  return fromImage(host, socket, (process, image) => {
-    using root = process.root();
-    const found = openDisk(root, path, image);
-    return owned(found, () => {
-      const verified = verify(host, found, image);
-      return artifact(process, found, {
-        kind,
-        volume: name,
-        place: target,
-        origin: image,
-        disk: verified,
-      });
-    });
-  });
+  return fromImage(host, socket, { kind: 'disk', path }, (opened) => ({
+    ...opened,
+    kind,
+    volume: name,
+    place: target,
+  }));
 }
 
 /** The kernel and the initrd of an image, whichever the VMI names. */
@@ -91,20 +75,12 @@ export async function kernelBoot(
       if (path === undefined) continue;
       const place = pod.kernelBootTarget(path);
       artifacts.push(
-        await fromImage(host, pod.kernelBootSocket, (process, image) => {
-          using root = process.root();
-          const found = openImageFile(root, path, image);
-          return owned(found, () => {
-            refuseUnreadable(found, host.owner, image);
-            return artifact(process, found, {
-              kind: 'kernelBoot',
-              volume,
-              place,
-              origin: image,
-              disk: undefined,
-            });
-          });
-        }),
+        await fromImage(host, pod.kernelBootSocket, { kind: 'file', path }, (opened) => ({
+          ...opened,
+          kind: 'kernelBoot',
+          volume,
+          place,
+        })),
       );
     }
     return artifacts;
@@ -114,52 +90,40 @@ export async function kernelBoot(
   }
 }
 
+/** What opening a file of an image tells of an artifact. */
+type Opened = Pick<Artifact, 'process' | 'origin' | 'source' | 'sourcePath' | 'disk'>;
+
 async function fromImage(
   host: Host,
   socket: PodPath,
-  make: (process: ProcessHandle, image: string) => Artifact,
+  file: Pick<ImageJob, 'kind' | 'path'>,
+  make: (opened: Opened) => Opened & Pick<Artifact, 'kind' | 'volume' | 'place'>,
 ): Promise<Artifact> {
   const process = await containerBehind(host, socket);
   try {
-    return make(process, `the image behind ${host.text(socket)} (pid ${process.pid})`);
+    const origin = `the image behind ${host.text(socket)} (pid ${process.pid})`;
+    const opened = await openInImage(host, process, { ...file, image: origin });
+    const { file: source, path: sourcePath, disk } = opened;
+    return {
+      ...make({ process, origin, source, sourcePath, disk }),
+      type: 'file',
+      attributes: imageAttributes,
+      [Symbol.dispose]: () => {
+        source[Symbol.dispose]();
+        process[Symbol.dispose]();
+      },
+    };
   } catch (error) {
     process[Symbol.dispose]();
     throw error;
   }
 }
 
-/** Closes the file if what is made of it is not made. */
-function owned<T>({ file }: ImageFile, make: () => T): T {
-  try {
-    return make();
-  } catch (error) {
-    file[Symbol.dispose]();
-    throw error;
-  }
-}
-
-function verify(host: Host, found: ImageFile, image: string): Disk {
-  refuseUnreadable(found, host.owner, image);
-  using readable = reopenForReading(found.file);
-  const { allowFormats } = host;
-  return verifyDisk(readable.number, `${found.path} in ${image}`, { allowFormats });
-}
-
-function artifact(
+/** Opens a file of the image that a process runs in. */
+export function openInImage(
+  { images, owner, allowFormats, timeout }: Host,
   process: ProcessHandle,
-  { file, path }: ImageFile,
-  rest: Pick<Artifact, 'kind' | 'volume' | 'place' | 'origin' | 'disk'>,
-): Artifact {
-  return {
-    ...rest,
-    type: 'file',
-    process,
-    source: file,
-    sourcePath: path,
-    attributes: imageAttributes,
-    [Symbol.dispose]: () => {
-      file[Symbol.dispose]();
-      process[Symbol.dispose]();
-    },
-  };
+  file: Pick<ImageJob, 'kind' | 'path' | 'image'>,
+): Promise<OpenedImageFile> {
+  return images.open({ ...file, root: process.root().take(), owner, allowFormats }, timeout);
 }

@@ -7,9 +7,8 @@ import type { ProcessHandle } from '../kernel/process-handle.ts';
 import { statx } from '../kernel/statx.ts';
 import { kernelBootSocketName } from '../kubevirt/entry-names.ts';
 import type { Disk } from './disk/disk.ts';
-import { verifyDisk } from './disk/verify-disk.ts';
-import { openDisk, refuseUnreadable, reopenForReading } from './disk-in-image.ts';
 import type { Host } from './host.ts';
+import { openInImage } from './image-artifacts.ts';
 import { containerOfSocket } from './image-process.ts';
 import { imageRoot, rootInFileSystem } from './image-root.ts';
 import { messageOf } from './mounter-error.ts';
@@ -66,7 +65,7 @@ export async function inspectOpened(
   const about = { socket, pid: held.pid, ...(root === undefined ? {} : { imageRoot: root }) };
   if (!holdsDisk(basename(socket))) return { ...about, mountedAt: [] };
   try {
-    return { ...about, ...diskOf(host, held, socket, table) };
+    return { ...about, ...(await diskOf(host, held, socket, table)) };
   } catch (error) {
     return { ...about, mountedAt: [], reason: messageOf(error) };
   }
@@ -77,21 +76,17 @@ function holdsDisk(name: string): boolean {
   return name !== 'hp.sock' && name !== kernelBootSocketName;
 }
 
-function diskOf(
+async function diskOf(
   host: Host,
   process: ProcessHandle,
   socket: string,
   table: readonly MountinfoEntry[],
-): Pick<SocketReport, 'path' | 'disk' | 'mountedAt'> {
+): Promise<Pick<SocketReport, 'path' | 'disk' | 'mountedAt'>> {
   const image = `the image behind ${socket}`;
-  using root = process.root();
-  const { file, path } = openDisk(root, undefined, image);
-  using held = file;
-  refuseUnreadable({ file: held, path }, host.owner, image);
-  using readable = reopenForReading(held);
-  const { allowFormats } = host;
-  const disk = verifyDisk(readable.number, `${path} in ${image}`, { allowFormats });
-  return { path, disk, mountedAt: mountPointsOf(held, process, table) };
+  const opened = await openInImage(host, process, { kind: 'disk', path: undefined, image });
+  using file = opened.file;
+  const { path, disk } = opened;
+  return { path, ...(disk && { disk }), mountedAt: mountPointsOf(file, process, table) };
 }
 
 /** The mounts in the host's table whose root is this very file. */

@@ -32,6 +32,7 @@ export async function mountVirtualMachine(
   { sourcePod, signal }: MountOptions,
 ): Promise<MountReport[]> {
   const { host, records } = context;
+  host.startThreads();
   using _lock = await records.lock(instance.uid, signal);
   const launcher = launcherOf(host, instance);
   const wanted = wantedVolumes(instance, { node: launcher.node, attachPodUID: sourcePod });

@@ -6,6 +6,8 @@ export type MounterErrorCode =
   | 'EDEAD'
   /** Something is at a path that must not be there: a link, a directory, a device. */
   | 'EHOSTILE'
+  /** The file system of an image does not answer. */
+  | 'ETIMEDOUT'
   /** The disk is not in the image, or there are several, or it cannot be read. */
   | 'EDISK'
   /** The checksum is another than the one in status. */

@@ -124,7 +124,15 @@ export class Mounter implements AsyncDisposable {
     return reports;
   }
 
-  /** Ends the thread that changes mount namespaces, and closes what is open. */
+  /**
+   * Whether a thread still waits for the file system of an image that has not answered in time. The process cannot
+   * end as usual before that has: `process.exit` waits for the thread.
+   */
+  get isStuck(): boolean {
+    return this.#context.host.images.isStuck;
+  }
+
+  /** Ends the threads that do not wait for a file system, and closes what is open. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#context.host[Symbol.asyncDispose]();
   }

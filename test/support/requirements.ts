@@ -16,6 +16,7 @@ const providers = {
     met: () => onPath('qemu-system-x86_64'),
     provide: 'apt-get install qemu-system-x86',
   },
+  fuse: { met: () => existsSync('/dev/fuse') && onPath('perl'), provide: 'modprobe fuse' },
   containerd: {
     met: () => onPath('containerd') && onPath('ctr') && onPath('runc'),
     provide: 'apt-get install containerd runc',

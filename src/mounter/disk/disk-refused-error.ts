@@ -32,11 +32,16 @@ export class DiskRefusedError extends Error {
   readonly code: DiskRefusal;
   /** What the caller calls the disk. */
   readonly path: string;
+  readonly why: string;
+  /** What whoever made the disk can do. */
+  readonly remedy: string | undefined;
 
   constructor(code: DiskRefusal, path: string, why: string, remedy?: string) {
     const advice = remedy === undefined ? '' : `. ${remedy}`;
     super(`the disk ${printable(path)} is refused: ${why}${advice}`);
     this.code = code;
     this.path = path;
+    this.why = why;
+    this.remedy = remedy;
   }
 }
