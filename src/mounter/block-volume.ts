@@ -1,5 +1,6 @@
 import { chmodSync, chownSync, constants } from 'node:fs';
 import { mknodat } from '../kernel/device-node.ts';
+import type { ProcessHandle } from '../kernel/process-handle.ts';
 import { type DeviceNumber, statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import { LauncherPod } from '../kubevirt/launcher-pod.ts';
@@ -171,12 +172,19 @@ export async function removeDevice(host: Host, entry: RecordEntry): Promise<Unmo
 
 async function withdraw(host: Host, entry: RecordEntry, rule: DeviceRule): Promise<void> {
   const pod = new LauncherPod(podOf(entry), host.layout);
+  let process: ProcessHandle;
   try {
-    using process = await processBehind(host, pod.launcherSocket);
-    using devices = findPodDevices(process, pod.uid);
+    process = await processBehind(host, pod.launcherSocket);
+  } catch (error) {
+    if (hasCode(error, 'ENOTREADY', 'EDEAD')) return;
+    throw error;
+  }
+  using held = process;
+  try {
+    using devices = findPodDevices(held, pod.uid);
     devices.withdraw(rule);
   } catch (error) {
-    if (!hasCode(error, 'ENOTREADY', 'EDEAD', 'ESRCH')) throw error;
+    if (!held.hasEnded) throw error;
   }
 }
 

@@ -69,6 +69,19 @@ export function unblinded(program: Buffer): Buffer | undefined {
   return isBlinded(whole) ? undefined : whole;
 }
 
+/** Whether two programs do the same, instruction by instruction: they may move 0 by 32 or by 64 bits. */
+export function isEquivalent(one: Buffer, other: Buffer): boolean {
+  return one.equals(other) || withWideZeros(one).equals(withWideZeros(other));
+}
+
+function withWideZeros(program: Buffer): Buffer {
+  const wide = Buffer.from(program);
+  for (let at = 0; at < wide.length; at += instructionSize) {
+    if (wide.readUInt8(at) === MOV32 && wide.readInt32LE(at + 4) === 0) wide.writeUInt8(MOV64, at);
+  }
+  return wide;
+}
+
 function instructionAt(program: Buffer, from: number): Instruction {
   const slice = (index: number) =>
     program.subarray((from + index) * instructionSize, (from + index + 1) * instructionSize);

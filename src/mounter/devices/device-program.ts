@@ -9,7 +9,7 @@ import { findDeviceLink, updateLink } from '../../kernel/bpf-link.ts';
 import { loadDeviceProgram, openProgram, programInfo } from '../../kernel/bpf-program.ts';
 import type { Descriptor } from '../../kernel/descriptor.ts';
 import { hasCode } from '../../kernel/syscall-error.ts';
-import { unblinded } from './constant-blinding.ts';
+import { isEquivalent, unblinded } from './constant-blinding.ts';
 import { unloadable } from './filter-prefix.ts';
 
 /** What was read is not attached any more: somebody has replaced it in between. */
@@ -69,10 +69,10 @@ export class DeviceProgram implements Disposable {
    * @throws VerifierError, E2BIG where the kernel takes no more
    */
   load(instructions: Buffer): DeviceProgram {
-    const why = unloadable(instructions);
+    const why = unloadable(this.instructions);
     if (why !== undefined) throw new Error(`its program ${this.id} cannot be loaded again: ${why}`);
     const loaded = DeviceProgram.#of(loadDeviceProgram(instructions, this.#name));
-    if (loaded.instructions.equals(instructions)) return loaded;
+    if (isEquivalent(loaded.instructions, instructions)) return loaded;
     loaded[Symbol.dispose]();
     throw new Error(`its program ${this.id} is changed by the verifier when it is loaded again`);
   }
