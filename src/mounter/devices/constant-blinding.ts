@@ -23,6 +23,8 @@ const X = 0x08;
 
 /** Classes of instructions, the low three bits of an opcode. */
 const [STX, ALU, JMP, JMP32, ALU64] = [3, 4, 5, 6, 7];
+/** BPF_LSH, BPF_RSH, BPF_NEG, BPF_ARSH, BPF_END. */
+const unblindable = new Set([0x60, 0x70, 0x80, 0xc0, 0xd0]);
 const JA = 0x05;
 const JA32 = 0x06;
 const CALL = 0x85;
@@ -36,13 +38,39 @@ interface Instruction {
   readonly bytes: Buffer;
 }
 
-/** Whether the constants of a program are blinded. */
+/**
+ * Whether the constants of a program are blinded: it has ax, or it has no constants but moves of 0, and those as they
+ * become.
+ */
 export function isBlinded(program: Buffer): boolean {
-  for (let at = 0; at < program.length; at += instructionSize) {
-    const registers = program.readUInt8(at + 1);
-    if ((registers & 0xf) === AX || registers >> 4 === AX) return true;
-  }
-  return false;
+  const each = instructionsOf(program);
+  return each.some(hasAX) || (each.some(isSelfXor) && !each.some(hasConstant));
+}
+
+function instructionsOf(program: Buffer): Buffer[] {
+  const count = Math.floor(program.length / instructionSize);
+  return Array.from({ length: count }, (_, index) =>
+    program.subarray(index * instructionSize, (index + 1) * instructionSize),
+  );
+}
+
+function hasAX(instruction: Buffer): boolean {
+  const registers = instruction.readUInt8(1);
+  return (registers & 0xf) === AX || registers >> 4 === AX;
+}
+
+function isSelfXor(instruction: Buffer): boolean {
+  const registers = instruction.readUInt8(1);
+  return instruction.readUInt8(0) === XOR64_REGISTER && (registers & 0xf) === registers >> 4;
+}
+
+/** Whether it has an immediate of the kind that would have been blinded. Shifts and the like are not. */
+function hasConstant(instruction: Buffer): boolean {
+  const opcode = instruction.readUInt8(0);
+  const [kind, operation] = [opcode & 7, opcode & 0xf0];
+  if (opcode & X) return false;
+  if (kind === ALU || kind === ALU64) return !unblindable.has(operation);
+  return jumps(instruction) && opcode !== JA && opcode !== JA32;
 }
 
 /** A program with its constants; undefined where it is blinded in another way than is known here. */
@@ -66,7 +94,7 @@ export function unblinded(program: Buffer): Buffer | undefined {
     else bytes.writeInt16LE(target - index - 1, 2);
   }
   const whole = Buffer.concat(instructions.map(({ bytes }) => bytes));
-  return isBlinded(whole) ? undefined : whole;
+  return instructionsOf(whole).some(hasAX) ? undefined : whole;
 }
 
 /** Whether two programs do the same, instruction by instruction: they may move 0 by 32 or by 64 bits. */
@@ -96,10 +124,9 @@ function instructionAt(program: Buffer, from: number): Instruction {
     bytes.writeInt32LE(first.readInt32LE(4) ^ second.readInt32LE(4), 4);
     return { from, next: from + 3, bytes };
   }
-  const registers = plain.readUInt8(1);
-  if (plain.readUInt8(0) === XOR64_REGISTER && (registers & 0xf) === registers >> 4) {
+  if (isSelfXor(plain)) {
     plain.writeUInt8(MOV64, 0);
-    plain.writeUInt8(registers & 0xf, 1);
+    plain.writeUInt8(plain.readUInt8(1) & 0xf, 1);
   }
   return { from, next: from + 1, bytes: plain };
 }

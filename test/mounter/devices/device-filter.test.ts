@@ -320,6 +320,19 @@ t.test('where the kernel blinds constants', { skip }, async (t) => {
     const [program = ''] = attached(directory);
     t.equal(program.length, base.length * 2, 'as long as before');
   }
+  const { directory, filter, access } = container(t);
+  hardened(() => attach(directory, deviceProgram([]).subarray(-16), BPF_F_ALLOW_MULTI));
+  t.equal(filter.allow(zero), true, 'a program that only refuses');
+  // What reads it writes to /dev/null.
+  filter.allow(nullDevice);
+  t.equal(access(zero), 'opened');
+  t.equal(filter.withdraw(zero), true);
+  t.equal(access(zero), refused);
+  filter.withdraw(nullDevice);
+  t.strictSame(
+    attached(directory).map((program) => program.length),
+    [32],
+  );
   t.equal(readFileSync(setting, 'utf8'), current);
 });
 
