@@ -336,6 +336,24 @@ t.test('where the kernel blinds constants', { skip }, async (t) => {
   t.equal(readFileSync(setting, 'utf8'), current);
 });
 
+t.test('where the kernel hides what it has blinded', { skip }, async (t) => {
+  const settings = ['/proc/sys/net/core/bpf_jit_harden', '/proc/sys/kernel/kptr_restrict'];
+  const { directory, filter } = container(t);
+  const current = settings.map((setting) => readFileSync(setting, 'utf8'));
+  try {
+    for (const setting of settings) writeFileSync(setting, '2');
+    attach(directory, deviceProgram([nullDevice]), BPF_F_ALLOW_MULTI);
+    t.throws(() => filter.allow(zero), {
+      code: 'ECGROUP',
+      message:
+        /the kernel does not show the instructions of its program \d+ \(no CAP_PERFMON, or net.core.bpf_jit_harden with kernel.kptr_restrict\)/,
+    });
+  } finally {
+    for (const [index, setting] of settings.entries()) writeFileSync(setting, current[index] ?? '');
+  }
+  t.equal(filter.allow(zero), true, 'now they are shown');
+});
+
 t.test('a cgroup that is gone', { skip }, async (t) => {
   const { cgroup, filter } = container(t);
   await cgroup[Symbol.asyncDispose]();
