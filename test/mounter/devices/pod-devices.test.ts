@@ -113,7 +113,8 @@ t.test('a process that has just ended', { skip }, async (t) => {
   t.throws(() => findPodDevices(process, uid), { name: 'ProcessGoneError', code: 'ESRCH' });
 
   // One that nobody has waited for has left its cgroup, which can be removed.
-  const parent = await processIn(t, inner, '(exec true) & echo $!; exec sleep 600');
+  const outlivesTheShell = '(while grep -q ^sh /proc/$$/comm; do :; done)';
+  const parent = await processIn(t, inner, `${outlivesTheShell} & echo $!; exec sleep 600`);
   const pid = Number((await parent.lines.next()).value);
   using zombie = new ProcessHandle(pid, pidfdOpen(pid));
   while (!zombie.hasEnded) await sleep(5);
