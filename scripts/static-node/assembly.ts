@@ -4,6 +4,7 @@ import { functions } from './lifecycle.ts';
 import { type Patch, tlsGetAddr } from './patch.ts';
 import type { Piece } from './pieces.ts';
 import type { Plan } from './plan.ts';
+import { startUp } from './start-up.ts';
 
 /** Names of the sections that the linker script places among the libraries' own. */
 export const placed = {
@@ -12,6 +13,7 @@ export const placed = {
   finiArray: '.binary_fini_array',
   constants: '.binary_constants',
   unwindTable: '.binary_eh_frame_hdr',
+  startUpAdvice: '.start_up_advice',
 } as const;
 
 /**
@@ -37,6 +39,7 @@ export function assembly(
   writer.line(`.section ${placed.constants},"a",@progbits\n.balign 8`);
   for (const { names } of copies.constants) writer.line(`.quad ${names[0]}`);
   writer.line(`.section ${placed.unwindTable},"a",@progbits\n.balign 8\n.zero ${unwindTable}`);
+  writer.line(startUp(placed.startUpAdvice));
   writer.tlsGetAddr();
   writer.strings();
   writer.line('.section .note.GNU-stack,"",@progbits');

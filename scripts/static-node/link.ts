@@ -3,6 +3,7 @@ import { placed } from './assembly.ts';
 import type { Piece } from './pieces.ts';
 import type { Plan } from './plan.ts';
 import { spareHeaders } from './split-segment.ts';
+import { startUpSymbol } from './start-up.ts';
 import { StaticNodeError } from './static-node-error.ts';
 import type { StartFiles } from './toolchain.ts';
 
@@ -31,7 +32,7 @@ export function linkerScript(standard: string, plan: Plan, pieces: readonly Piec
   const sections = pieces.map(
     ({ name, start }) => `  ${name} 0x${start.toString(16)} : { KEEP (*(${name})) }\n`,
   );
-  const tables = [placed.constants, placed.unwindTable];
+  const tables = [placed.constants, placed.startUpAdvice, placed.unwindTable];
   let script = standard;
   const edit = (what: string, anchor: RegExp, replacement: (found: string) => string) => {
     if (script.match(new RegExp(anchor, 'g'))?.length !== 1) {
@@ -88,6 +89,7 @@ export function linkArguments(
     '-Wl,--eh-frame-hdr',
     '-Wl,--build-id=none',
     '-Wl,--strip-all',
+    `-Wl,-e,${startUpSymbol}`,
     '-Wl,-Map,link.map',
     ...first,
     ...objects,

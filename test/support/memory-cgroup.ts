@@ -34,6 +34,11 @@ export class MemoryCgroup {
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1]);
   }
 
+  /** Page faults that had to wait for a disk. */
+  get majorFaults(): number {
+    return Number(/^pgmajfault (\d+)$/m.exec(this.#read('memory.stat'))?.[1]);
+  }
+
   #read(file: string): string {
     return readFileSync(join(this.#directory, file), 'utf8');
   }
