@@ -112,17 +112,17 @@ t.test('the copy step under 40M, from a read-only root', { skip }, async (t) => 
   t.equal(cgroup.oomKills, 0);
 });
 
-t.test('a start from disk under 40M reads what it needs, in a few steps', { skip }, async (t) => {
+t.test('a start from disk reads what it needs, in a few steps', { skip }, async (t) => {
   const { directory, start } = pod(t);
-  const cgroup = new MemoryCgroup(t, limit);
   const copy = join(directory, 'image/usr/bin/container-disk');
   execFileSync('sync', [copy]);
   // The first start brings what starts it into memory, which is not what is counted.
-  t.equal(await start(['--no-op'], cgroup.command).exit, 0);
+  t.equal(await start(['--no-op']).exit, 0);
   execFileSync('dd', [`if=${copy}`, 'iflag=nocache', 'count=0', 'status=none']);
-  const before = cgroup.majorFaults;
+  const cgroup = new MemoryCgroup(t, 10 * limit);
   const init = start(['--no-op'], cgroup.command);
   t.equal(await init.exit, 0, init.stderr);
-  const faults = cgroup.majorFaults - before;
-  t.ok(faults < 150, `${faults} major faults`);
+  // Without its advice to the kernel it is one or the other, by how much the disk reads ahead.
+  t.ok(cgroup.majorFaults < 100, `${cgroup.majorFaults} major faults`);
+  t.ok(cgroup.peak < 60 * MiB, `${(cgroup.peak / MiB).toFixed(0)} MiB`);
 });

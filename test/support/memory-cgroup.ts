@@ -39,6 +39,11 @@ export class MemoryCgroup {
     return Number(/^pgmajfault (\d+)$/m.exec(this.#read('memory.stat'))?.[1]);
   }
 
+  /** The most that was in use at any time, in bytes, the page cache with it. */
+  get peak(): number {
+    return Number(this.#read(this.#isV1 ? 'memory.max_usage_in_bytes' : 'memory.peak'));
+  }
+
   #read(file: string): string {
     return readFileSync(join(this.#directory, file), 'utf8');
   }
