@@ -66,7 +66,8 @@ export function attachDeviceProgram(cgroup: number, program: number, flags: numb
  * Swaps one attached program for another, at once: BPF_PROG_ATTACH with BPF_F_REPLACE, Linux 5.6, of a cgroup that
  * allows several.
  *
- * @throws SyscallError ENOENT where `old` is not attached (any more), or was attached by a link
+ * @throws SyscallError ENOENT where `old` is not attached (any more), or was attached by a link; E2BIG where the cgroup
+ *   has 64 programs, although none is added
  */
 export function replaceDeviceProgram(cgroup: number, program: number, old: number): void {
   const attr = attachment(cgroup, program, BPF_F_ALLOW_MULTI | BPF_F_REPLACE);

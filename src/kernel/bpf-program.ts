@@ -42,7 +42,8 @@ export class VerifierError extends Error {
   readonly code: string;
 
   constructor(cause: SyscallError, log: string) {
-    const lines = log.trim().split('\n').filter(Boolean);
+    // Its last line is a statistic, the one before says what is wrong.
+    const lines = log.split('\n').filter((line) => line !== '' && !line.startsWith('processed '));
     super(`the kernel refuses the program (${cause.code}): ${lines.at(-1) ?? cause.message}`, {
       cause,
     });

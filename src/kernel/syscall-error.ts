@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { getSystemErrorName } from 'node:util';
+import { getSystemErrorMap, getSystemErrorName } from 'node:util';
 
 /**
  * A failed system call, with the properties that Node.js's own errors have.
@@ -17,7 +17,7 @@ export class SyscallError extends Error {
   constructor(errno: number, syscall: string, path?: string, detail?: string) {
     const code = errnoName(errno);
     const about = path === undefined ? '' : ` '${path}'`;
-    super(`${code}: ${detail ?? errnoText(code)}, ${syscall}${about}`);
+    super(`${code}: ${detail ?? errnoText(errno, code)}, ${syscall}${about}`);
     this.code = code;
     this.errno = -errno;
     this.syscall = syscall;
@@ -38,30 +38,16 @@ function errnoName(errno: number): string {
   return known?.[0] ?? `errno ${errno}`;
 }
 
-/** Texts of strerror(3) for what these calls say and libuv has no text of its own for, in plain words. */
+/** Where the text of libuv misleads, or is missing. */
 const texts: Record<string, string> = {
-  EACCES: 'permission denied',
-  EAGAIN: 'resource temporarily unavailable',
-  EBADF: 'bad file descriptor',
-  EBUSY: 'device or resource busy',
-  ECONNREFUSED: 'connection refused',
-  EEXIST: 'file exists',
-  EINVAL: 'invalid argument',
+  EDQUOT: 'disk quota exceeded',
   ELOOP: 'too many levels of symbolic links, or a link where none may be',
-  EMFILE: 'too many open files',
-  ENAMETOOLONG: 'file name too long',
-  ENOENT: 'no such file or directory',
-  ENOMEM: 'cannot allocate memory',
-  ENOSPC: 'no space left on device',
+  ENOLINK: 'link has been severed',
   ENOSYS: 'function not implemented by this kernel',
-  ENOTDIR: 'not a directory',
-  ENXIO: 'no such device or address',
-  EPERM: 'operation not permitted',
-  EROFS: 'read-only file system',
-  ESRCH: 'no such process',
+  ESTALE: 'stale file handle',
   EXDEV: 'the path leads to another file system or out of its root',
 };
 
-function errnoText(code: string): string {
-  return texts[code] ?? 'system call failed';
+function errnoText(errno: number, code: string): string {
+  return texts[code] ?? getSystemErrorMap().get(-errno)?.[1] ?? 'system call failed';
 }

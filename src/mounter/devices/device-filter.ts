@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { effectiveDevicePrograms, queryDevicePrograms } from '../../kernel/bpf-cgroup.ts';
+import { VerifierError } from '../../kernel/bpf-program.ts';
 import { Descriptor } from '../../kernel/descriptor.ts';
 import { hasCode } from '../../kernel/syscall-error.ts';
 import { MounterError, messageOf } from '../mounter-error.ts';
@@ -141,7 +142,7 @@ export class DeviceFilter implements Disposable {
   }
 
   #failure(rule: DeviceRule, cause: unknown): MounterError {
-    const why = hasCode(cause, 'E2BIG', 'ENOMEM')
+    const why = isTooLong(cause)
       ? 'its program would be longer than the kernel takes, or shows'
       : messageOf(cause);
     return new MounterError(
@@ -154,6 +155,10 @@ export class DeviceFilter implements Disposable {
   [Symbol.dispose](): void {
     this.#directory[Symbol.dispose]();
   }
+}
+
+function isTooLong(error: unknown): boolean {
+  return hasCode(error, 'ENOMEM') || (error instanceof VerifierError && hasCode(error, 'E2BIG'));
 }
 
 /** The edit of a program is one piece for whoever calls it, and so is the waiting in it. */

@@ -99,6 +99,12 @@ export class DeviceProgram implements Disposable {
     try {
       replaceDeviceProgram(cgroup, by.#descriptor.number, this.#descriptor.number);
     } catch (error) {
+      if (hasCode(error, 'E2BIG')) {
+        throw new Error(
+          'it has as many programs as the kernel lets it have (64), and then none can be replaced',
+          { cause: error },
+        );
+      }
       // EPERM and EINVAL: the cgroup has other flags by now.
       if (!hasCode(error, 'ENOENT', 'EPERM', 'EINVAL')) throw error;
       using link = findDeviceLink(fstatSync(cgroup, { bigint: true }).ino, this.id);
