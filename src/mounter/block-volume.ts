@@ -7,6 +7,7 @@ import { LauncherPod } from '../kubevirt/launcher-pod.ts';
 import type { WantedHotplugVolume } from '../kubevirt/wanted-volumes.ts';
 import type { DeviceRule } from './devices/device-rule.ts';
 import { findPodDevices } from './devices/find-pod-devices.ts';
+import { openPodDevices } from './devices/open-pod-devices.ts';
 import { type PodDevices, undoAfter } from './devices/pod-devices.ts';
 import { parseRecordedDevice, recordedDevice } from './devices/recorded-device.ts';
 import { type Host, openDirectory, openEntry } from './host.ts';
@@ -40,10 +41,11 @@ export async function prepareBlockVolume(
   const number = `${device.major}:${device.minor}`;
   const place = pod.hotplugTarget(name);
   let devices: PodDevices | undefined;
-  let recorded: { readonly device?: string };
+  let recorded: Pick<RecordEntry, 'device' | 'cgroups'>;
   try {
     devices = findPodDevices(process, pod.uid);
-    recorded = devices.has(rule) ? {} : { device: recordedDevice(device, devices.missing(rule)) };
+    const missing = devices.has(rule) ? '' : devices.missing(rule);
+    recorded = { device: recordedDevice(device, missing), cgroups: devices.directories };
   } catch (error) {
     devices?.[Symbol.dispose]();
     process[Symbol.dispose]();
@@ -155,9 +157,14 @@ function makeNode(host: Host, place: RecordEntry['place'], device: DeviceNumber)
 /**
  * Withdraws the rule for a device and removes its node. Where virt-launcher has ended its cgroup went with it.
  *
+ * @param isShared whether another volume of the pod is on the same device, and goes on to use it
  * @throws MounterError ECGROUP
  */
-export async function removeDevice(host: Host, entry: RecordEntry): Promise<UnmountOutcome> {
+export async function removeDevice(
+  host: Host,
+  entry: RecordEntry,
+  isShared: boolean,
+): Promise<UnmountOutcome> {
   using target = Target.open(host, entry.place, false);
   const there = target?.look();
   using _node = there?.file;
@@ -165,12 +172,17 @@ export async function removeDevice(host: Host, entry: RecordEntry): Promise<Unmo
     there !== undefined && (there.status.mode & constants.S_IFMT) === constants.S_IFBLK;
   const rule =
     parseRecordedDevice(entry.device) ?? (isNode ? ruleOf(there.status.rdev) : undefined);
-  if (rule) await withdraw(host, entry, rule);
+  if (rule && !isShared) await withdraw(host, entry, rule);
   if (isNode) await target?.remove(host, 'device');
   return isNode ? 'unmounted' : 'not mounted';
 }
 
 async function withdraw(host: Host, entry: RecordEntry, rule: DeviceRule): Promise<void> {
+  if (entry.cgroups !== undefined) {
+    using devices = openPodDevices(entry.cgroups);
+    devices.withdraw(rule);
+    return;
+  }
   const pod = new LauncherPod(podOf(entry), host.layout);
   let process: ProcessHandle;
   try {

@@ -1,6 +1,6 @@
 import { chownSync, constants } from 'node:fs';
 import type { Descriptor } from '../kernel/descriptor.ts';
-import { parseMountinfo } from '../kernel/mountinfo.ts';
+import { type MountinfoEntry, parseMountinfo } from '../kernel/mountinfo.ts';
 import { O_PATH } from '../kernel/open-flags.ts';
 import { openat2, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS } from '../kernel/openat2.ts';
 import type { ProcessHandle } from '../kernel/process-handle.ts';
@@ -75,8 +75,16 @@ async function attachmentProcess(host: Host, wanted: WantedHotplugVolume): Promi
   return containerBehind(host, socket);
 }
 
+/** Directories of a root file system, where a container has mounts that are nobody's volume: /usr/bin, /dev/shm. */
+const system = /^\/(bin|boot|dev|etc|lib|lib32|lib64|proc|run|sbin|sys|usr|var\/run)(\/|$)/;
+
+function canBeVolume({ mountPoint }: MountinfoEntry, name: string): boolean {
+  return mountPoint.endsWith(`/${name}`) && !system.test(mountPoint);
+}
+
 /**
- * The mount of the volume in the attachment pod: the one whose last path component is the volume's name.
+ * The mount of the volume in the attachment pod: the one whose last path component is the volume's name, which
+ * KubeVirt mounts at `/<volume>`.
  *
  * @throws MounterError ENOTREADY, EDISK where there are several
  */
@@ -85,8 +93,12 @@ function openVolume(
   name: string,
 ): { root: Descriptor; mountPoint: string } {
   const mounts = parseMountinfo(process.read('mountinfo'));
-  const found = mounts.filter(({ mountPoint }) => mountPoint.endsWith(`/${name}`));
-  const visible = found.filter(({ id }) => !mounts.some((above) => above.parentId === id));
+  const exact = mounts.filter(({ mountPoint }) => mountPoint === `/${name}`);
+  const found = exact.length > 0 ? exact : mounts.filter((mount) => canBeVolume(mount, name));
+  const visible = found.filter(
+    ({ id, mountPoint }) =>
+      !mounts.some((above) => above.parentId === id && above.mountPoint === mountPoint),
+  );
   const [mount] = visible;
   if (mount === undefined) {
     throw new MounterError(

@@ -61,7 +61,7 @@ export async function collectGarbage(
       return takeAway(context, undefined, mounted, signal);
     });
   }
-  await records.sweep();
+  records.sweep();
   rmSync(join(host.stateDirectory, 'stage'), { recursive: true, force: true });
   return reports;
 }

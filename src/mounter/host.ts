@@ -96,15 +96,24 @@ export class Host implements AsyncDisposable {
     return podPathText(this.kubeletDirectory, path);
   }
 
-  /** The directory that holds one directory per pod; undefined where it is not there. */
-  openPods(): Descriptor | undefined {
+  /**
+   * The directory that holds one directory per pod.
+   *
+   * @throws MounterError EUNSUPPORTED where it is not there: pods that are not seen would be taken for gone
+   */
+  openPods(): Descriptor {
     using root = Descriptor.open(this.root, O_PATH | constants.O_DIRECTORY);
     const pods = `${this.kubeletDirectory}/${podsDirectory}`;
-    return ifThere(pods, () =>
+    const found = ifThere(pods, () =>
       openat2(root.number, pods.replace(/^\/+/, ''), {
         flags: O_PATH | constants.O_DIRECTORY,
         resolve: RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
       }),
+    );
+    if (found) return found;
+    throw new MounterError(
+      'EUNSUPPORTED',
+      `no directory ${pods} below ${this.root}: is --kubelet-dir the kubelet's, and --host-root the host's root?`,
     );
   }
 
@@ -115,7 +124,6 @@ export class Host implements AsyncDisposable {
    */
   openDirectory(components: readonly string[]): Descriptor | undefined {
     using pods = this.openPods();
-    if (pods === undefined) return undefined;
     return openDirectory(pods, components.slice(1));
   }
 

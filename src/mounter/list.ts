@@ -52,7 +52,6 @@ export async function list(host: Host, signal: AbortSignal | undefined): Promise
 /** The uids of the pods that have a directory on the node. */
 export function podsOf(host: Host): string[] {
   using pods = host.openPods();
-  if (pods === undefined) return [];
   return namesIn(pods).filter(isUid).sort();
 }
 

@@ -16,6 +16,8 @@ export interface RecordEntry {
   readonly source?: MountedFile;
   /** A device whose use was allowed, as `recordedDevice` writes it. */
   readonly device?: string;
+  /** Directories of the cgroups that it was allowed in: a pod can hide the process that they were found by. */
+  readonly cgroups?: readonly string[];
 }
 
 /** What is made for one VirtualMachineInstance on this node; one JSON file each. */
@@ -53,7 +55,7 @@ export function parseRecord(text: string): MountRecord {
 
 function parseEntry(value: unknown): RecordEntry {
   if (!isObject(value)) throw new Error('an entry is not an object');
-  const { volume, type, place, source, device } = value;
+  const { volume, type, place, source, device, cgroups } = value;
   if (!isText(volume) || !isObject(place)) throw new Error('a field of an entry is missing');
   if (type !== 'file' && type !== 'directory' && type !== 'device') {
     throw new Error(`an entry has the type ${JSON.stringify(type)}`);
@@ -70,6 +72,7 @@ function parseEntry(value: unknown): RecordEntry {
     place: { directory, entry },
     ...(source === undefined ? {} : { source: parseSource(source) }),
     ...(isText(device) ? { device } : {}),
+    ...(isPaths(cgroups) ? { cgroups } : {}),
   };
 }
 
@@ -86,6 +89,10 @@ function isNames(value: unknown): value is string[] {
     Array.isArray(value) &&
     value.every((name) => isText(name) && !/[/\0]/.test(name) && name !== '.' && name !== '..')
   );
+}
+
+function isPaths(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((path) => isText(path) && path.startsWith('/'));
 }
 
 function isText(value: unknown): value is string {

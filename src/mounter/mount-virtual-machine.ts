@@ -116,9 +116,9 @@ function writeDown(
   for (const { entry } of prepared) {
     const key = entryKey(entry);
     const known = entries.get(key);
-    // That a rule was made here is known from the first time on; now the device is allowed already.
-    const keepsRule = known?.device !== undefined && entry.device === undefined;
-    if (keepsRule || JSON.stringify(known) === JSON.stringify(entry)) continue;
+    // What was missing of a rule is known from the first time on, as long as it is in the same cgroups.
+    const isSame = known?.device !== undefined && String(known.cgroups) === String(entry.cgroups);
+    if (isSame || JSON.stringify(known) === JSON.stringify(entry)) continue;
     entries.set(key, entry);
     isNew = true;
   }

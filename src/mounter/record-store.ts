@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Descriptor } from '../kernel/descriptor.ts';
-import { lock } from '../kernel/file-lock.ts';
+import { lock, tryLock } from '../kernel/file-lock.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import { type MountRecord, parseRecord } from './mount-record.ts';
 import { MounterError, messageOf } from './mounter-error.ts';
@@ -103,12 +103,14 @@ export class RecordStore {
   }
 
   /** Removes what killed runs have left: locks that nobody has, and files that were not finished. */
-  async sweep(): Promise<void> {
+  sweep(): void {
+    const path = (name: string) => join(this.directory, name);
     for (const name of this.#names()) {
       if (!name.endsWith(lockSuffix)) continue;
       const uid = name.slice(0, -lockSuffix.length);
       if (this.#names().includes(`${uid}${suffix}`)) continue;
-      using _held = await this.lock(uid, undefined);
+      using file = this.#openLock(path(name));
+      if (tryLock(file, path(name))) this.#held(file, path(name), uid)[Symbol.dispose]();
     }
   }
 

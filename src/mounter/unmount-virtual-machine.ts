@@ -4,6 +4,7 @@ import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instanc
 import { wantedVolumes } from '../kubevirt/wanted-volumes.ts';
 import { isBlock } from './artifacts-of.ts';
 import { removeDevice } from './block-volume.ts';
+import { sharedDevice } from './devices/recorded-device.ts';
 import { findMounted } from './find-mounted.ts';
 import type { Host } from './host.ts';
 import { entryKey, type MountRecord, podOf, type RecordEntry } from './mount-record.ts';
@@ -38,7 +39,12 @@ export async function unmountVirtualMachine(
 ): Promise<UnmountReport[]> {
   using _lock = await lockOrGoOn(context, instance.uid, signal);
   const record = context.records.load(instance.uid);
-  const entries = knownEntries(context.host, record, instance.activePods.keys());
+  const entries = withoutOthers(
+    context,
+    instance.uid,
+    record,
+    knownEntries(context.host, record, instance.activePods.keys()),
+  );
   const kept = all ? new Set<string>() : wantedPlaces(context.host, instance);
   const obsolete = entries.filter((entry) => !kept.has(entryKey(entry)));
   return await takeAway(context, record, obsolete, signal);
@@ -52,25 +58,51 @@ export async function takeAway(
   signal: AbortSignal | undefined,
 ): Promise<UnmountReport[]> {
   const reports: UnmountReport[] = [];
-  const gone = new Set<string>();
+  const left = new Map(record?.entries.map((entry) => [entryKey(entry), entry]));
   try {
-    for (const entry of obsolete) {
+    for (const found of obsolete) {
       signal?.throwIfAborted();
-      const report = await takeOneAway(context.host, entry);
-      if (report.outcome !== 'failed') gone.add(entryKey(entry));
-      const isRecorded = record?.entries.some((each) => entryKey(each) === entryKey(entry));
+      const key = entryKey(found);
+      const isRecorded = left.has(key);
+      const entry = left.get(key) ?? found;
+      const heir = heirOf(entry, left);
+      const report = await takeOneAway(context.host, entry, heir !== undefined);
       if (report.outcome !== 'not mounted' || isRecorded) reports.push(report);
+      if (report.outcome === 'failed') continue;
+      left.delete(key);
+      if (heir) left.set(entryKey(heir), heir);
     }
   } finally {
-    if (record) updateRecord(context, record, gone);
+    if (record) updateRecord(context, record, [...left.values()]);
   }
   return reports;
 }
 
-async function takeOneAway(host: Host, entry: RecordEntry): Promise<UnmountReport> {
+/**
+ * Another volume of the pod on the same device, with what has to be withdrawn when it is taken away itself: the rule
+ * stays in force as long as one of them is there.
+ */
+function heirOf(
+  entry: RecordEntry,
+  left: ReadonlyMap<string, RecordEntry>,
+): RecordEntry | undefined {
+  for (const [key, other] of left) {
+    if (key === entryKey(entry) || podOf(other) !== podOf(entry)) continue;
+    const device = sharedDevice(entry.device, other.device);
+    if (device !== undefined) return { ...other, device };
+  }
+  return undefined;
+}
+
+async function takeOneAway(
+  host: Host,
+  entry: RecordEntry,
+  isShared: boolean,
+): Promise<UnmountReport> {
   const about = { volume: entry.volume, target: host.text(entry.place) };
   try {
-    if (entry.type === 'device') return { ...about, outcome: await removeDevice(host, entry) };
+    if (entry.type === 'device')
+      return { ...about, outcome: await removeDevice(host, entry, isShared) };
     return { ...about, outcome: await unmountPlace(host, entry) };
   } catch (error) {
     const reason = error instanceof Error ? error : new Error(messageOf(error));
@@ -81,11 +113,12 @@ async function takeOneAway(host: Host, entry: RecordEntry): Promise<UnmountRepor
 function updateRecord(
   { records }: RunContext,
   record: MountRecord,
-  gone: ReadonlySet<string>,
+  entries: readonly RecordEntry[],
 ): void {
-  const entries = record.entries.filter((entry) => !gone.has(entryKey(entry)));
   if (entries.length === 0) records.remove(record.uid);
-  else if (entries.length < record.entries.length) records.save({ ...record, entries });
+  else if (JSON.stringify(entries) !== JSON.stringify(record.entries)) {
+    records.save({ ...record, entries });
+  }
 }
 
 /** From the record, and by looking into the pods that it and status name: a record may be lost. */
@@ -103,6 +136,27 @@ function knownEntries(
   }
   for (const entry of recorded) entries.set(entryKey(entry), entry);
   return [...entries.values()];
+}
+
+/**
+ * Without what the record of another virtual machine has: whoever writes a VMI chooses the pods that its status names.
+ * Only what no record of its own tells of can be another's.
+ */
+function withoutOthers(
+  { records }: RunContext,
+  uid: string,
+  record: MountRecord | undefined,
+  entries: readonly RecordEntry[],
+): readonly RecordEntry[] {
+  const own = new Set(record?.entries.map(entryKey));
+  if (entries.every((entry) => own.has(entryKey(entry)))) return entries;
+  const others = new Set(
+    records
+      .uids()
+      .filter((other) => other !== uid)
+      .flatMap((other) => records.load(other)?.entries.map(entryKey) ?? []),
+  );
+  return entries.filter((entry) => own.has(entryKey(entry)) || !others.has(entryKey(entry)));
 }
 
 /** The places that the spec still asks for, in each of the active pods. */

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -417,6 +418,56 @@ t.test(
     });
   },
 );
+
+for (const version of ['v1', 'v2'] as const) {
+  const isThere = hasDeviceCgroups(version) ? false : `no device cgroups of ${version} here`;
+  /** The devices that the cgroup lets its processes use, to be compared. */
+  const rules = (cgroup: PodCgroup) =>
+    version === 'v1' ? cgroup.read('devices.list') : attached(cgroup.container).join();
+  const deny = (cgroup: PodCgroup) => {
+    if (version === 'v2')
+      return attach(cgroup.container, deviceProgram([nullDevice]), BPF_F_ALLOW_MULTI);
+    cgroup.write('devices.deny', 'a');
+    cgroup.write('devices.allow', 'c 1:3 rwm');
+  };
+
+  t.test(`a pod that hides its cgroup, ${version}`, { skip: skip || isThere }, async (t) => {
+    const { node, launcher, cgroup, instance, mounter, targets } = await blockVolumes(t, version, [
+      'data',
+    ]);
+    deny(cgroup);
+    const before = rules(cgroup);
+    await mounter.mount(instance('data'));
+    t.not(rules(cgroup), before);
+    // As the pod can: the node by another name, and the socket gone that leads to its cgroup.
+    linkSync(join(targets, 'data'), join(targets, 'KEEP_me'));
+    rmSync(join(launcher.emptyDir('sockets'), 'launcher-sock'));
+    t.match(await mounter.unmount(instance()), [{ volume: 'data', outcome: 'unmounted' }]);
+    t.equal(rules(cgroup), before, 'the rule is withdrawn all the same');
+    t.equal(cgroup.open(join(targets, 'KEEP_me')), 'Operation not permitted');
+    t.strictSame(readdirSync(node.stateDirectory), []);
+  });
+
+  t.test(`two volumes on one device, ${version}`, { skip: skip || isThere }, async (t) => {
+    const { cgroup, directory, device, instance, mounter, targets } = await blockVolumes(
+      t,
+      version,
+      ['one'],
+    );
+    mkdirSync(join(directory, 'two'));
+    device('one').makeNode(join(directory, 'two/device'));
+    deny(cgroup);
+    const before = rules(cgroup);
+    await mounter.mount(instance('one', 'two'));
+    t.match(await mounter.unmount(instance('two')), [{ volume: 'one', outcome: 'unmounted' }]);
+    t.equal(cgroup.open(join(targets, 'two')), 'opened', 'the other goes on');
+    t.match(await mounter.unmount(instance()), [{ volume: 'two', outcome: 'unmounted' }]);
+    t.equal(rules(cgroup), before);
+    await mounter.mount(instance('one', 'two'));
+    t.equal((await mounter.unmount(instance(), { all: true })).length, 2, 'both at once');
+    t.equal(rules(cgroup), before);
+  });
+}
 
 t.test('what is refused', { skip }, async (t) => {
   t.test('a cgroup that is not the pod’s', async (t) => {

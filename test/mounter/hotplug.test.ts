@@ -189,6 +189,25 @@ t.test('a volume with a file system', { skip }, async (t) => {
     ]);
   });
 
+  t.test('a mount of the container’s own is no volume', async (t) => {
+    const { node, targets, instance, status, mounter } = await hotplug(t, ['data']);
+    // The program itself is mounted at /usr/bin in these pods.
+    const binaries = join(node.directories.root, 'binaries');
+    const before = statSync(binaries);
+    const wanted = instance([], {
+      spec: { volumes: [{ name: 'bin', memoryDump: { claimName: 'bin', hotpluggable: true } }] },
+      statuses: [status('bin', { memoryDumpVolume: {} })],
+    });
+    t.match(await mounter.mount(wanted), [
+      {
+        outcome: 'failed',
+        error: { code: 'ENOTREADY', message: /has no mount of the volume bin/ },
+      },
+    ]);
+    t.strictSame(readdirSync(targets), []);
+    t.equal(statSync(binaries).uid, before.uid);
+  });
+
   t.test('what is not there yet', async (t) => {
     const { instance, uid, launcher, node, mounter } = await hotplug(t, ['data']);
     t.match(await mounter.mount(instance(['other'])), [

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { Descriptor } from '../../src/kernel/descriptor.ts';
+import { tryLock } from '../../src/kernel/file-lock.ts';
 import type { MounterEvent } from '../../src/mounter/run-context.ts';
 import { TestNode, vmi } from '../support/launcher.ts';
 import { skipUnless } from '../support/requirements.ts';
@@ -66,6 +68,50 @@ t.test('records', { skip }, async (t) => {
     t.match(await mounter.unmount(instance, { all: true }), [{ outcome: 'unmounted' }]);
     t.strictSame(node.mounts(), []);
     t.strictSame(readdirSync(emptyDir), ['disk_0.sock']);
+  });
+
+  t.test('a kubelet’s directory that is not there is no sign that pods are gone', async (t) => {
+    const { node, instance, mounter, record } = await launcher(t);
+    await mounter.mount(instance);
+    const before = readFileSync(record, 'utf8');
+    const astray = node.mounter({ kubeletDirectory: '/var/lib/kubelt' });
+    const message =
+      /no directory \/var\/lib\/kubelt\/pods below \/: is --kubelet-dir the kubelet's/;
+    await t.rejects(astray.list(), { code: 'EUNSUPPORTED', message });
+    await t.rejects(astray.mount(instance), { code: 'EUNSUPPORTED', message });
+    t.match(await astray.gc().catch((error) => [{ outcome: 'failed', error }]), [
+      { outcome: 'failed', error: { message } },
+    ]);
+    t.match(
+      await astray
+        .unmount(instance, { all: true })
+        .catch((error) => [{ outcome: 'failed', error }]),
+      [{ outcome: 'failed', error: { message } }],
+    );
+    t.equal(readFileSync(record, 'utf8'), before);
+    t.match(await mounter.unmount(instance, { all: true }), [{ outcome: 'unmounted' }]);
+  });
+
+  t.test('a virtual machine that names the pod of another', async (t) => {
+    const { node, pod, instance, mounter } = await launcher(t);
+    await mounter.mount(instance);
+    const other = vmi({ uid: node.uid(), pods: [pod.uid], volumes: [] });
+    t.strictSame(await mounter.unmount(other), []);
+    t.strictSame(await mounter.unmount(other, { all: true }), []);
+    t.equal(node.mounts().length, 1, 'what another has recorded stays');
+  });
+
+  t.test('gc waits for no lock that is held without a record', async (t) => {
+    const { node, mounter } = await launcher(t);
+    mkdirSync(node.stateDirectory, { recursive: true });
+    const path = join(node.stateDirectory, 'busy.lock');
+    using held = Descriptor.open(path, constants.O_RDWR | constants.O_CREAT);
+    t.ok(tryLock(held, path));
+    writeFileSync(join(node.stateDirectory, 'idle.lock'), '');
+    const start = performance.now();
+    t.strictSame(await mounter.gc(), []);
+    t.ok(performance.now() - start < 3000);
+    t.strictSame(readdirSync(node.stateDirectory), ['busy.lock']);
   });
 
   t.test('the state directory cannot be written', async (t) => {

@@ -24,6 +24,11 @@ export class PodDevices implements Disposable {
     this.#filters = filters;
   }
 
+  /** The directories of the cgroups. */
+  get directories(): string[] {
+    return [...this.#lists, ...this.#filters].map(({ path }) => path);
+  }
+
   /** Whether the device can be used, as far as it can be known. */
   has(rule: DeviceRule): boolean {
     return !this.missing(rule) && this.#filters.every((filter) => filter.has(rule));

@@ -25,3 +25,19 @@ export function parseRecordedDevice(text: string | undefined): DeviceRule | unde
   const letters = access === none ? '' : access;
   return { type: 'b', major: Number(major), minor: Number(minor), access: letters };
 }
+
+/**
+ * What one of two volumes on the same device has to withdraw when it is the last: what was missing for either.
+ *
+ * @returns undefined where they are of different devices
+ */
+export function sharedDevice(
+  one: string | undefined,
+  other: string | undefined,
+): string | undefined {
+  const [a, b] = [parseRecordedDevice(one), parseRecordedDevice(other)];
+  if (a === undefined || b === undefined) return undefined;
+  if (a.major !== b.major || a.minor !== b.minor) return undefined;
+  const both = `${a.access ?? allAccess}${b.access ?? allAccess}`;
+  return recordedDevice(a, [...allAccess].filter((letter) => both.includes(letter)).join(''));
+}
