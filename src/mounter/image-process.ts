@@ -13,17 +13,22 @@ import { podsOfCgroups } from './pods-of-cgroups.ts';
 /**
  * The process that holds a socket of a pod.
  *
+ * @param timeout milliseconds that it may take to accept
  * @throws MounterError ENOTREADY where there is no socket, EDEAD where nobody listens on it, EHOSTILE where it is
  *   something else; {@link socketPeer}'s errors
  */
-export async function processBehind(host: Host, socket: PodPath): Promise<ProcessHandle> {
+export async function processBehind(
+  host: Host,
+  socket: PodPath,
+  timeout = host.timeout,
+): Promise<ProcessHandle> {
   const path = host.text(socket);
   using directory = host.openDirectory(socket.directory);
   using opened = directory && openEntry(directory, socket.entry);
   if (opened === undefined) {
     throw new MounterError('ENOTREADY', `no socket ${path} yet`);
   }
-  return await processOfSocket(host, opened, path);
+  return await processOfSocket(opened, path, timeout);
 }
 
 /**
@@ -32,9 +37,13 @@ export async function processBehind(host: Host, socket: PodPath): Promise<Proces
  *
  * @throws MounterError EHOSTILE
  */
-export async function containerBehind(host: Host, socket: PodPath): Promise<ProcessHandle> {
+export async function containerBehind(
+  host: Host,
+  socket: PodPath,
+  timeout = host.timeout,
+): Promise<ProcessHandle> {
   const { 1: pod = '' } = socket.directory;
-  return refuseOthers(host, await processBehind(host, socket), host.text(socket), pod);
+  return refuseOthers(host, await processBehind(host, socket, timeout), host.text(socket), pod);
 }
 
 /**
@@ -47,8 +56,9 @@ export async function containerOfSocket(
   opened: Descriptor,
   path: string,
   pod: string | undefined,
+  timeout = host.timeout,
 ): Promise<ProcessHandle> {
-  return refuseOthers(host, await processOfSocket(host, opened, path), path, pod);
+  return refuseOthers(host, await processOfSocket(opened, path, timeout), path, pod);
 }
 
 function refuseOthers(
@@ -73,16 +83,16 @@ function refuseOthers(
 }
 
 async function processOfSocket(
-  host: Host,
   opened: Descriptor,
   path: string,
+  timeout: number,
 ): Promise<ProcessHandle> {
   const { mode } = statx(opened.number);
   if ((mode & constants.S_IFMT) !== constants.S_IFSOCK) {
     throw new MounterError('EHOSTILE', `${path} is ${fileTypeName(mode)}, not a socket`);
   }
   try {
-    const { process } = await socketPeer(opened, path, host.timeout);
+    const { process } = await socketPeer(opened, path, timeout);
     return process;
   } catch (cause) {
     throw hasCode(cause, 'ECONNREFUSED', 'ESRCH') ? dead(path, cause) : cause;

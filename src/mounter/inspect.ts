@@ -53,10 +53,11 @@ export async function inspectOpened(
   socket: string,
   table: readonly MountinfoEntry[],
   pod?: string,
+  timeout = host.timeout,
 ): Promise<SocketReport> {
   let process: ProcessHandle;
   try {
-    process = await containerOfSocket(host, opened, socket, pod);
+    process = await containerOfSocket(host, opened, socket, pod, timeout);
   } catch (error) {
     return { socket, mountedAt: [], reason: messageOf(error) };
   }

@@ -11,6 +11,12 @@ import { inspectOpened, type SocketReport } from './inspect.ts';
 import { messageOf } from './mounter-error.ts';
 import { namesIn } from './names-in.ts';
 
+/** How many sockets of a directory are looked at at once: those that never accept are waited for together. */
+const atOnce = 64;
+
+/** Milliseconds that a socket may take to accept here, where one that does not is no failure. */
+const patience = 500;
+
 /** A socket of a pod, and what it leads to. */
 export interface ListedSocket extends SocketReport {
   /** uid of the pod that the socket is in. */
@@ -43,7 +49,7 @@ export async function list(host: Host, signal: AbortSignal | undefined): Promise
   const hotplugged: ListedVolume[] = [];
   for (const pod of podsOf(host)) {
     signal?.throwIfAborted();
-    sockets.push(...(await socketsOf(host, pod, table)));
+    sockets.push(...(await socketsOf(host, pod, table, signal)));
     hotplugged.push(...(await hotpluggedInto(host, pod, table)));
   }
   return { sockets, hotplugged };
@@ -59,6 +65,7 @@ async function socketsOf(
   host: Host,
   pod: string,
   table: readonly MountinfoEntry[],
+  signal: AbortSignal | undefined,
 ): Promise<ListedSocket[]> {
   const { containerDisks, attachmentDisks, hotplugContainerDisks } = host.layout;
   const found: ListedSocket[] = [];
@@ -66,20 +73,29 @@ async function socketsOf(
     const components = emptyDir(pod, name);
     using directory = host.openDirectory(components);
     if (directory === undefined) continue;
-    for (const entry of namesIn(directory).sort(byNumber)) {
-      if (parseSocketName(entry) === undefined) continue;
+    const names = namesIn(directory).filter((entry) => parseSocketName(entry) !== undefined);
+    const look = async (entry: string): Promise<ListedSocket[]> => {
       const socket = host.text({ directory: components, entry: [entry] });
       const about = { pod, volume: volumeOf(entry) };
       try {
         using opened = openEntry(directory, [entry]);
-        if (opened)
-          found.push({ ...about, ...(await inspectOpened(host, opened, socket, table, pod)) });
+        if (opened === undefined) return [];
+        return [{ ...about, ...(await inspectOpened(host, opened, socket, table, pod, patience)) }];
       } catch (error) {
-        found.push({ ...about, socket, mountedAt: [], reason: messageOf(error) });
+        return [{ ...about, socket, mountedAt: [], reason: messageOf(error) }];
       }
+    };
+    for (const some of chunks(names.sort(byNumber), atOnce)) {
+      signal?.throwIfAborted();
+      found.push(...(await Promise.all(some.map(look))).flat());
     }
   }
   return found;
+}
+
+function chunks(names: readonly string[], size: number): string[][] {
+  const count = Math.ceil(names.length / size);
+  return Array.from({ length: count }, (_, index) => names.slice(index * size, (index + 1) * size));
 }
 
 async function hotpluggedInto(

@@ -39,30 +39,40 @@ export async function ready(
   const deadline = performance.now() + timeout;
   for (;;) {
     signal?.throwIfAborted();
-    const reports = await look(host, instance);
+    const patience = Math.min(host.timeout, Math.max(deadline - performance.now(), interval));
+    const reports = await look(host, instance, patience);
     const left = deadline - performance.now();
     if (reports.every((report) => report.ready) || left <= 0) return reports;
     await sleep(Math.min(interval, left), undefined, signal ? { signal } : {});
   }
 }
 
-async function look(host: Host, instance: VirtualMachineInstance): Promise<ReadyReport[]> {
+async function look(
+  host: Host,
+  instance: VirtualMachineInstance,
+  patience: number,
+): Promise<ReadyReport[]> {
   try {
     const { pod, node } = launcherOf(host, instance);
     const images = wantedVolumes(instance, { node }).filter(({ kind }) => kind !== 'hotplugVolume');
-    return await Promise.all(images.map((wanted) => lookAt(host, pod, wanted)));
+    return await Promise.all(images.map((wanted) => lookAt(host, pod, wanted, patience)));
   } catch (error) {
     if (!(error instanceof MounterError)) throw error;
     return [{ volume: '', ready: false, reason: error.message }];
   }
 }
 
-async function lookAt(host: Host, pod: LauncherPod, wanted: WantedVolume): Promise<ReadyReport> {
+async function lookAt(
+  host: Host,
+  pod: LauncherPod,
+  wanted: WantedVolume,
+  patience: number,
+): Promise<ReadyReport> {
   const volume = volumeName(wanted);
   let socket: PodPath | undefined;
   try {
     socket = socketOf(host, pod, wanted);
-    using process = await containerBehind(host, socket);
+    using process = await containerBehind(host, socket, patience);
     return { volume, ready: true, socket: host.text(socket), pid: process.pid };
   } catch (error) {
     const where = socket === undefined ? {} : { socket: host.text(socket) };
