@@ -1,29 +1,28 @@
+import { constants } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { Descriptor } from './descriptor.ts';
 import type { MountAttributes } from './mount.ts';
 import { SyscallError } from './syscall-error.ts';
 
-/** A mount namespace that is open, and what it is called in messages. */
-export interface MountNamespace {
+/** Something that is open, and what it is called in messages. */
+export interface OpenPath {
   readonly fd: number;
   readonly path: string;
 }
 
+export type MountNamespace = OpenPath;
+
 /** What the thread does; every number is a descriptor, which the threads of a process share. */
 export type MountJob =
   | {
-      readonly kind: 'clone';
-      readonly namespace: MountNamespace;
-      readonly source: number;
+      readonly kind: 'transfer';
+      /** The namespace of the source. */
+      readonly from: MountNamespace;
+      readonly source: OpenPath;
       readonly attributes: MountAttributes;
-      readonly path: string;
-    }
-  | {
-      readonly kind: 'attach';
-      readonly namespace: MountNamespace;
-      readonly mount: number;
-      readonly target: number;
-      readonly path: string;
+      /** The namespace of the target. */
+      readonly to: MountNamespace;
+      readonly target: OpenPath;
     }
   | {
       readonly kind: 'bind';
@@ -82,25 +81,15 @@ export class MountThread implements AsyncDisposable {
     this.#start();
   }
 
-  /** A mount of an open file, attached nowhere, with its attributes set. */
-  async clone(
-    namespace: MountNamespace,
-    source: number,
-    attributes: MountAttributes,
-    path: string,
-  ): Promise<Descriptor> {
-    const job = { kind: 'clone', namespace, source, attributes, path } as const;
-    return new Descriptor(await this.#run(job));
-  }
-
-  /** Puts such a mount on an open file or directory of the namespace. */
-  async attach(
-    namespace: MountNamespace,
-    mount: number,
-    target: number,
-    path: string,
-  ): Promise<void> {
-    await this.#run({ kind: 'attach', namespace, mount, target, path });
+  /**
+   * Mounts an open file or directory of one namespace, with attributes, on an open one of another: open_tree(2),
+   * mount_setattr(2), move_mount(2), in one go.
+   *
+   * @returns the mount
+   * @throws SyscallError, whose `syscall` tells how far it went; ENOSYS before Linux 5.12
+   */
+  async transfer(job: Omit<MountJob & { kind: 'transfer' }, 'kind'>): Promise<Descriptor> {
+    return new Descriptor(await this.#run({ ...job, kind: 'transfer' }));
   }
 
   /** mount(2) with MS_BIND, and then its attributes; for kernels without open_tree(2). */
@@ -147,9 +136,14 @@ export class MountThread implements AsyncDisposable {
   #start(): Worker {
     if (this.#worker) return this.#worker;
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    const path = '/proc/thread-self/ns/mnt';
+    const home = Descriptor.open(path, constants.O_RDONLY);
     const worker = new Worker(new URL(`./mount-worker.${extension}`, import.meta.url), {
       // Those of the process are for its own script: `--eval` or `--input-type` would keep this one from starting.
       execArgv: [],
+      // Descriptors go from one thread to another here.
+      trackUnmanagedFds: false,
+      workerData: { fd: home.number, path } satisfies MountNamespace,
     });
     worker.unref();
     worker.on('message', ({ id, descriptor, error }: MountJobResult) => {
@@ -166,6 +160,7 @@ export class MountThread implements AsyncDisposable {
       const error = new MountThreadError(`the thread for mounts has ended: ${why}`, { cause });
       for (const { reject } of this.#waiting.values()) reject(error);
       this.#waiting.clear();
+      home[Symbol.dispose]();
     };
     worker.on('error', (error) => ended(String(error), error));
     worker.on('exit', (code) => ended(`exit code ${code}`));

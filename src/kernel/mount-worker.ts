@@ -1,23 +1,18 @@
-import { closeSync, constants } from 'node:fs';
-import { parentPort } from 'node:worker_threads';
+import { closeSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
 import { Descriptor, descriptorPath } from './descriptor.ts';
 import { bindMount, detachMount, mountSetattr, moveMount, openTree, remountBind } from './mount.ts';
-import type { MountJob, MountJobResult } from './mount-thread.ts';
+import type { MountJob, MountJobResult, MountNamespace } from './mount-thread.ts';
 import { enterMountNamespace, unshareFileSystemState } from './namespace.ts';
+import { O_PATH } from './open-flags.ts';
 import { SyscallError } from './syscall-error.ts';
 import { unlinkat } from './unlinkat.ts';
 
-/** The body of the thread of MountThread. */
+/** The body of the thread of MountThread. @returns the descriptor that the job made, or 0 */
 function work(job: MountJob): number {
+  if (job.kind === 'transfer') return transfer(job);
+  enterMountNamespace(job.namespace.fd, job.namespace.path);
   switch (job.kind) {
-    case 'clone': {
-      using tree = openTree(job.source, job.path);
-      mountSetattr(tree.number, job.attributes, job.path);
-      return tree.take();
-    }
-    case 'attach':
-      moveMount(job.mount, job.target, job.path);
-      return 0;
     case 'bind':
       bindByStage(job);
       return 0;
@@ -30,6 +25,15 @@ function work(job: MountJob): number {
   }
 }
 
+function transfer({ from, source, attributes, to, target }: MountJob & { kind: 'transfer' }) {
+  enterMountNamespace(from.fd, from.path);
+  using mount = openTree(source.fd, source.path);
+  mountSetattr(mount.number, attributes, source.path);
+  enterMountNamespace(to.fd, to.path);
+  moveMount(mount.number, target.fd, target.path);
+  return mount.take();
+}
+
 /**
  * A bind mount gets its attributes by the path of the mount, which must not be one that a tenant can change: so
  * at a place of our own, from where a second bind mount takes the attributes along.
@@ -40,16 +44,13 @@ function bindByStage({ source, stage, target, attributes }: MountJob & { kind: '
     remountBind(stage, attributes);
     bindMount(stage, descriptorPath(target));
   } finally {
-    using staged = Descriptor.open(stage, constants.O_RDONLY);
+    using staged = Descriptor.open(stage, O_PATH);
     detachMount(staged.number, stage);
   }
 }
 
-const home = Descriptor.open('/proc/thread-self/ns/mnt', constants.O_RDONLY);
-
 /** @returns the descriptor that the job made, or 0 */
-function workInNamespace(job: MountJob): number {
-  enterMountNamespace(job.namespace.fd, job.namespace.path);
+function workAndComeHome(job: MountJob): number {
   let made = 0;
   try {
     made = work(job);
@@ -65,18 +66,20 @@ function workInNamespace(job: MountJob): number {
  */
 function comeHome(made: number): void {
   try {
-    enterMountNamespace(home.number, '/proc/thread-self/ns/mnt');
+    enterMountNamespace(home.fd, home.path);
   } catch (cause) {
     if (made > 0) closeSync(made);
     throw new Error(`it cannot come back to its own mount namespace: ${String(cause)}`, { cause });
   }
 }
 
+const home = workerData as MountNamespace;
+
 unshareFileSystemState();
 parentPort?.on('message', ({ id, job }: { id: number; job: MountJob }) => {
   let result: MountJobResult;
   try {
-    result = { id, descriptor: workInNamespace(job) };
+    result = { id, descriptor: workAndComeHome(job) };
   } catch (error) {
     if (!(error instanceof SyscallError)) throw error;
     const { errno, syscall, path } = error;

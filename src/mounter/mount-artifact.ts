@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Descriptor } from '../kernel/descriptor.ts';
 import { ProcessGoneError, type ProcessHandle } from '../kernel/process-handle.ts';
 import { isSameFile, statx } from '../kernel/statx.ts';
-import { hasCode } from '../kernel/syscall-error.ts';
+import { hasCode, SyscallError } from '../kernel/syscall-error.ts';
 import type { Artifact } from './artifact.ts';
 import type { Host } from './host.ts';
 import { hostView } from './image-root.ts';
@@ -107,14 +107,18 @@ async function attachTree(
 ): Promise<Descriptor> {
   using namespace = namespaceOf(process, origin);
   const from = { fd: namespace.number, path: `/proc/${process.pid}/ns/mnt` };
-  const mount = await host.thread.clone(from, source.number, attributes, sourcePath);
   const { mountNamespace } = host;
   try {
-    await host.thread.attach(mountNamespace, mount.number, place.number, target.path);
-    return mount;
+    return await host.thread.transfer({
+      from,
+      source: { fd: source.number, path: sourcePath },
+      attributes,
+      to: mountNamespace,
+      target: { fd: place.number, path: target.path },
+    });
   } catch (cause) {
-    mount[Symbol.dispose]();
-    if (!hasCode(cause, 'EINVAL')) throw cause;
+    const isMove = cause instanceof SyscallError && cause.syscall === 'move_mount';
+    if (!isMove || cause.code !== 'EINVAL') throw cause;
     throw new MounterError(
       'EUNSUPPORTED',
       `${target.path} is not on a mount of the host's namespace (${mountNamespace.path}): --host-root has to be the host's root, which is /proc/1/root in a pod (${messageOf(cause)})`,

@@ -47,14 +47,19 @@ t.test('a file out of another mount namespace', { skip }, async (t) => {
   using source = Descriptor.open(`/proc/${pid}/root${hidden}/file`, O_PATH);
   using target = Descriptor.open(join(directory, 'target'), O_PATH);
 
+  const job = {
+    from: foreign,
+    source: { fd: source.number, path: '/file' },
+    attributes,
+    to: own,
+    target: { fd: target.number, path: 'target' },
+  };
   await t.rejects(
-    thread.clone(own, source.number, attributes, '/file'),
+    thread.transfer({ ...job, from: own }),
     { code: 'EINVAL', syscall: 'open_tree', path: '/file' },
     'the file is not of that namespace',
   );
-  const mount = await thread.clone(foreign, source.number, attributes, '/file');
-  using held = mount;
-  await thread.attach(own, held.number, target.number, 'target');
+  using mount = await thread.transfer(job);
   t.teardown(() => spawnSync('umount', ['-l', join(directory, 'target')]));
   t.equal(readFileSync(join(directory, 'target'), 'utf8'), 'secret\n');
   t.throws(() => writeFileSync(join(directory, 'target'), 'x'), { code: 'EROFS' });
@@ -77,14 +82,19 @@ t.test('a file out of another mount namespace', { skip }, async (t) => {
     syscall: 'umount2',
     path: 'target',
   });
-  await t.rejects(thread.attach(own, home.number, target.number, 'target'), {
-    code: 'EINVAL',
-    syscall: 'move_mount',
-  });
   await t.rejects(
-    thread.clone({ fd: target.number, path: 'no namespace' }, source.number, attributes, 'x'),
-    { code: 'EBADF', syscall: 'setns', path: 'no namespace' },
+    thread.transfer({ ...job, to: foreign }),
+    { code: 'EINVAL', syscall: 'move_mount', path: 'target' },
+    'nor is the target',
   );
+  for (const end of ['from', 'to'] as const) {
+    await t.rejects(
+      thread.transfer({ ...job, [end]: { fd: target.number, path: 'no namespace' } }),
+      { code: 'EBADF', syscall: 'setns', path: 'no namespace' },
+    );
+  }
+  t.equal(readFileSync(join(directory, 'target'), 'utf8'), '', 'nothing is mounted');
+  t.ok(mount.number > 0);
 });
 
 t.test('by a bind mount, for kernels without open_tree', { skip }, async (t) => {

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Descriptor } from '../../src/kernel/descriptor.ts';
@@ -9,6 +9,7 @@ import { parseMountinfo } from '../../src/kernel/mountinfo.ts';
 import { O_PATH } from '../../src/kernel/open-flags.ts';
 import { skipUnless } from '../support/requirements.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { tmpfs } from '../support/tmpfs.ts';
 
 const skip = skipUnless('root', 'unshare');
 const attributes = { readOnly: true, nosuid: true, nodev: true, noexec: true };
@@ -58,56 +59,70 @@ function countNamespaces(): number {
   return new Set(links).size;
 }
 
+/** A file system of the test's own, which takes along what is mounted in it, with a file seen from elsewhere. */
+async function files(t: Test, targets: number) {
+  const directory = tmpfs(t, 'size=1m');
+  for (const name of ['file', ...Array(targets).keys()])
+    writeFileSync(join(directory, `${name}`), '');
+  const { own, other, root } = await namespaces(t);
+  const open = (path: string) => {
+    const descriptor = Descriptor.open(path, O_PATH);
+    t.teardown(() => descriptor[Symbol.dispose]());
+    return { fd: descriptor.number, path };
+  };
+  return {
+    here: open(join(directory, 'file')),
+    job: {
+      from: other,
+      source: open(join(root, directory, 'file')),
+      attributes,
+      to: own,
+    },
+    target: (index: number) => open(join(directory, `${index}`)),
+  };
+}
+
 t.test(
   'a thread that cannot come back ends, and the next job gets another',
   { skip },
   async (t) => {
-    const directory = temporaryDirectory(t);
-    writeFileSync(join(directory, 'file'), 'content');
-    const { own, other, root } = await namespaces(t);
+    const { job, target } = await files(t, 3);
     await using thread = new MountThread();
-    using source = Descriptor.open(join(root, directory, 'file'), O_PATH);
     const before = new Set(descriptorsTo(/^mnt:/));
-    const clone = () => thread.clone(other, source.number, attributes, 'file');
-    (await clone())[Symbol.dispose]();
-    const home = descriptorsTo(/^mnt:/).filter((fd) => !before.has(fd));
-    t.equal(home.length, 1);
-    // What keeps setns(2) from the way back, the thread's own descriptor closed, is not its doing.
-    closeSync(home[0] ?? -1);
-    // A mount that is attached nowhere is its own root.
-    const trees = descriptorsTo(/^\/$/).length;
-    await t.rejects(clone(), {
+    (await thread.transfer({ ...job, target: target(0) }))[Symbol.dispose]();
+    const [home = -1, ...others] = descriptorsTo(/^mnt:/).filter((fd) => !before.has(fd));
+    t.strictSame(others, []);
+    // What keeps setns(2) from the way back: the thread's descriptor is of something else.
+    closeSync(home);
+    t.equal(openSync('/', O_PATH), home);
+    const failing = { ...job, target: target(1) };
+    const mounts = descriptorsTo(/\/1$/).length;
+    await t.rejects(thread.transfer(failing), {
       name: 'MountThreadError',
       code: 'ETHREAD',
       message: /^the thread for mounts has ended: .*it cannot come back to its own mount namespace/,
     });
-    t.equal(descriptorsTo(/^\/$/).length, trees, 'what it made is closed');
-    using mount = await clone();
-    t.equal(descriptorsTo(/^\/$/).length, trees + 1);
+    t.equal(descriptorsTo(/\/1$/).length, mounts, 'what it made is closed');
+    const next = target(2);
+    const [jobs, made] = [thread.transfer({ ...job, target: next }), descriptorsTo(/\/2$/).length];
+    using mount = await jobs;
+    t.equal(descriptorsTo(/\/2$/).length, made + 1);
     t.ok(mount.number > 0);
     t.equal(countNamespaces(), 1);
-    t.ok(own.fd);
   },
 );
 
 t.test('many jobs at once, some of them fail', { skip }, async (t) => {
-  const directory = temporaryDirectory(t);
-  writeFileSync(join(directory, 'file'), 'content');
-  const { own, other, root } = await namespaces(t);
+  const count = 300;
+  const { here, job, target } = await files(t, count);
   await using thread = new MountThread();
-  using source = Descriptor.open(join(root, directory, 'file'), O_PATH);
-  using here = Descriptor.open(join(directory, 'file'), O_PATH);
+  const jobs = Array.from({ length: count }, (_, index) => ({
+    ...job,
+    source: index % 3 === 0 ? { ...here, path: `file ${index}` } : job.source,
+    target: target(index),
+  }));
   const descriptors = readdirSync('/proc/self/fd').length;
-  const results = await Promise.allSettled(
-    Array.from({ length: 300 }, (_, index) =>
-      thread.clone(
-        other,
-        index % 3 === 0 ? here.number : source.number,
-        attributes,
-        `file ${index}`,
-      ),
-    ),
-  );
+  const results = await Promise.allSettled(jobs.map((each) => thread.transfer(each)));
   for (const [index, result] of results.entries()) {
     if (result.status === 'fulfilled') result.value[Symbol.dispose]();
     if ((result.status === 'rejected') !== (index % 3 === 0)) t.fail(`job ${index}`);
@@ -118,21 +133,22 @@ t.test('many jobs at once, some of them fail', { skip }, async (t) => {
   t.equal(countNamespaces(), 1);
   // The thread itself has some.
   t.ok(readdirSync('/proc/self/fd').length < descriptors + 50, 'none of 200 is left open');
-  t.ok(own.fd);
 });
 
 t.test('a mount hears nothing of what is mounted in the container later', { skip }, async (t) => {
-  for (const method of ['clone', 'bind'] as const) {
+  for (const method of ['transfer', 'bind'] as const) {
     const directory = temporaryDirectory(t);
     const setUp = `
       mount -t tmpfs base "$0"; mount --make-private "$0"; cd "$0"
       mkdir source target; for name in source target; do
         mount -t tmpfs $name $name; mount --make-shared $name; mkdir $name/volume
       done; mkdir stage`;
-    const transfer = {
-      clone: `{
-        using mount = await thread.clone(own, source.number, attributes, 'volume');
-        await thread.attach(own, mount.number, target.number, 'volume');
+    const calls = {
+      transfer: `{
+        using mount = await thread.transfer({
+          from: own, source: { fd: source.number, path: 'volume' }, attributes,
+          to: own, target: { fd: target.number, path: 'volume' },
+        });
       }`,
       bind: `await thread.bind(own, source.number, 'stage', target.number, attributes, 'volume');`,
     }[method];
@@ -149,7 +165,7 @@ t.test('a mount hears nothing of what is mounted in the container later', { skip
       const thread = new MountThread();
       using source = Descriptor.open('source/volume', ${O_PATH});
       using target = Descriptor.open('target/volume', ${O_PATH});
-      ${transfer.replace("'stage'", "directory + '/stage'")}
+      ${calls.replace("'stage'", "directory + '/stage'")}
       mkdirSync('source/volume/late');
       execFileSync('mount', ['-t', 'tmpfs', 'late', 'source/volume/late']);
       writeSync(1, readFileSync('/proc/self/mountinfo'));`;
