@@ -19,9 +19,9 @@ const numbers: Record<string, Partial<Record<NodeJS.Architecture, number>> | num
 const ENOSYS = 38;
 
 /** @throws SyscallError ENOSYS on an architecture whose number is not known here */
-export function syscallNumber(name: string): number {
+export function syscallNumber(name: string, architecture = process.arch): number {
   const entry = numbers[name];
-  const number = typeof entry === 'number' ? entry : entry?.[process.arch];
+  const number = typeof entry === 'number' ? entry : entry?.[architecture];
   if (number === undefined) throw new SyscallError(ENOSYS, name);
   return number;
 }
