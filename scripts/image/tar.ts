@@ -1,0 +1,67 @@
+import { createReadStream } from 'node:fs';
+import { type Pack, pack } from 'tar-stream';
+import type { Entry, FileEntry } from './entry.ts';
+
+type Sink = ReturnType<Pack['entry']>;
+
+/**
+ * A tar archive of the entries, in their order. No more of a file is in memory than a few chunks. The bytes depend on
+ * nothing but what is given: no names of users, one time for all.
+ */
+export async function* tar(entries: readonly Entry[], time: Date): AsyncGenerator<Uint8Array> {
+  const archive = pack();
+  const appended = append(archive, entries, time).then(
+    () => archive.finalize(),
+    (error: Error) => archive.destroy(error),
+  );
+  try {
+    for await (const chunk of archive) if (chunk instanceof Uint8Array) yield chunk;
+  } finally {
+    archive.destroy();
+    await appended;
+  }
+}
+
+async function append(archive: Pack, entries: readonly Entry[], mtime: Date): Promise<void> {
+  for (const entry of entries) {
+    const { path, owner, type } = entry;
+    const common = { name: path, mtime, type, ...owner };
+    if (type === 'file') await appendFile(archive, common, entry);
+    else if (type === 'symlink') {
+      archive.entry({ ...common, mode: 0o777, linkname: entry.target }).end(undefined);
+    } else archive.entry({ ...common, name: `${path}/`, mode: entry.mode }).end(undefined);
+  }
+}
+
+async function appendFile(
+  archive: Pack,
+  common: { readonly name: string; readonly mtime: Date },
+  { fd, size, mode }: FileEntry,
+): Promise<void> {
+  const file = archive.entry({ ...common, type: 'file', mode, size });
+  // What went wrong is thrown where the archive is read.
+  file.once('error', () => {});
+  const closed = new Promise<void>((resolve) => file.once('close', resolve));
+  // A range cannot be empty: without an end, the whole of a file would be read.
+  const range = { fd, autoClose: false, start: 0, end: size - 1, highWaterMark: 1024 * 1024 };
+  for await (const chunk of size === 0 ? [] : createReadStream('', range)) {
+    if (file.write(chunk)) continue;
+    await drained(file);
+    if (file.destroyed) return;
+  }
+  file.end(undefined);
+  await closed;
+}
+
+/** Until more can be written, or nothing ever again. */
+function drained(file: Sink): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      file.off('drain', done);
+      file.off('close', done);
+      resolve();
+    };
+    file.once('drain', done);
+    file.once('close', done);
+  });
+}
