@@ -4,9 +4,10 @@ import { type WantedVolume, wantedVolumes } from '../kubevirt/wanted-volumes.ts'
 import type { Artifact } from './artifact.ts';
 import { artifactsOf, isBlock, volumeName } from './artifacts-of.ts';
 import { prepareBlockVolume } from './block-volume.ts';
+import { sharedDevice } from './devices/recorded-device.ts';
 import { type Launcher, launcherOf } from './launcher-of.ts';
 import { mountArtifact, mountedAt, refuseOther } from './mount-artifact.ts';
-import { entryKey, type MountRecord, recordVersion } from './mount-record.ts';
+import { entryKey, type MountRecord, type RecordEntry, recordVersion } from './mount-record.ts';
 import { mountedFile } from './mounted-file.ts';
 import { messageOf } from './mounter-error.ts';
 import type { MountReport, Prepared } from './prepared.ts';
@@ -113,12 +114,11 @@ function writeDown(
 ): void {
   const entries = new Map(before?.entries.map((entry) => [entryKey(entry), entry]));
   let isNew = before === undefined;
-  for (const { entry } of prepared) {
-    const key = entryKey(entry);
+  for (const { entry: found } of prepared) {
+    const key = entryKey(found);
     const known = entries.get(key);
-    // What was missing of a rule is known from the first time on, as long as it is in the same cgroups.
-    const isSame = known?.device !== undefined && String(known.cgroups) === String(entry.cgroups);
-    if (isSame || JSON.stringify(known) === JSON.stringify(entry)) continue;
+    const entry = withKnownRule(found, known);
+    if (JSON.stringify(known) === JSON.stringify(entry)) continue;
     entries.set(key, entry);
     isNew = true;
   }
@@ -131,6 +131,13 @@ function writeDown(
     entries: [...entries.values()],
   };
   records.save(record);
+}
+
+/** What was missing of a rule the first time is ours still, as long as it is in the same cgroups. */
+function withKnownRule(entry: RecordEntry, known: RecordEntry | undefined): RecordEntry {
+  if (String(known?.cgroups) !== String(entry.cgroups)) return entry;
+  const device = sharedDevice(known?.device, entry.device);
+  return device === undefined ? entry : { ...entry, device };
 }
 
 function failed(volume: string, kind: WantedVolume['kind'], error: unknown): MountReport {

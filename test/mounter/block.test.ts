@@ -403,6 +403,34 @@ t.test(
       }
     });
 
+    t.test('a part of the access that was there before stays', async (t) => {
+      const { targets, cgroup, device, instance, mounter } = await blockVolumes(t, 'v1', ['data']);
+      cgroup.write('devices.deny', 'a');
+      cgroup.write('devices.allow', 'c 1:3 rwm');
+      cgroup.write('devices.allow', `b ${device('data').number} r`);
+      const before = cgroup.read('devices.list');
+      for (let count = 0; count < 2; count += 1) await mounter.mount(instance('data'));
+      t.equal(cgroup.read('devices.list'), before.replace(/ r$/m, ' rwm'));
+      t.equal(cgroup.open(join(targets, 'data')), 'opened');
+      await mounter.unmount(instance());
+      t.equal(cgroup.read('devices.list'), before);
+    });
+
+    t.test('what was allowed before, and then was not any more, is ours', async (t) => {
+      const { cgroup, device, instance, mounter } = await blockVolumes(t, 'v1', ['data']);
+      const rule = `b ${device('data').number} rwm`;
+      cgroup.write('devices.deny', 'a');
+      cgroup.write('devices.allow', 'c 1:3 rwm');
+      const without = cgroup.read('devices.list');
+      cgroup.write('devices.allow', rule);
+      await mounter.mount(instance('data'));
+      cgroup.write('devices.deny', rule);
+      t.match(await mounter.mount(instance('data')), [{ outcome: 'mounted' }]);
+      t.equal(cgroup.read('devices.list'), `${without}${rule}\n`);
+      await mounter.unmount(instance());
+      t.equal(cgroup.read('devices.list'), without);
+    });
+
     t.test('a rule that something reset is asserted again', async (t) => {
       const { cgroup, device, instance, mounter, targets } = await blockVolumes(t, 'v1', ['data']);
       cgroup.write('devices.deny', 'a');

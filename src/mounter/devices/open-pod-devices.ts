@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasCode } from '../../kernel/syscall-error.ts';
 import { DeviceFilter } from './device-filter.ts';
 import { DeviceList } from './device-list.ts';
 import { PodDevices } from './pod-devices.ts';
@@ -10,17 +11,28 @@ import { PodDevices } from './pod-devices.ts';
  * @throws SyscallError where a cgroup cannot be opened
  */
 export function openPodDevices(directories: readonly string[]): PodDevices {
-  const present = directories.filter((path) => existsSync(path));
-  const isList = (path: string) => existsSync(join(path, 'devices.list'));
+  const lists: DeviceList[] = [];
   const filters: DeviceFilter[] = [];
   try {
-    for (const path of present) if (!isList(path)) filters.push(new DeviceFilter(path));
-    return new PodDevices(
-      present.filter(isList).map((path) => new DeviceList(path)),
-      filters,
-    );
+    for (const path of directories) {
+      if (existsSync(join(path, 'devices.list'))) lists.push(new DeviceList(path));
+      else {
+        const filter = openFilter(path);
+        if (filter) filters.push(filter);
+      }
+    }
+    return new PodDevices(lists, filters);
   } catch (error) {
     for (const filter of filters) filter[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function openFilter(path: string): DeviceFilter | undefined {
+  try {
+    return new DeviceFilter(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { messageOf } from '../mounter-error.ts';
 import type { DeviceFilter } from './device-filter.ts';
 import type { DeviceList } from './device-list.ts';
@@ -57,9 +58,7 @@ export class PodDevices implements Disposable {
    */
   allow(rule: DeviceRule): AllowedDevice {
     const undone: (() => void)[] = [];
-    const undo = () => {
-      for (const each of undone.splice(0).reverse()) each();
-    };
+    const undo = () => inTurn(undone.splice(0).reverse());
     try {
       for (const list of this.#lists) {
         const access = list.allow(rule);
@@ -76,18 +75,39 @@ export class PodDevices implements Disposable {
   }
 
   /**
-   * Takes the rule away, and nothing else. A filter knows its own, a list takes away the rule's access.
+   * Takes the rule away, and nothing else. A filter knows its own, a list takes away the rule's access. A cgroup that
+   * is removed meanwhile takes its rules along.
    *
-   * @throws MounterError ECGROUP
+   * @throws MounterError ECGROUP, after all were tried
    */
   withdraw(rule: DeviceRule): void {
-    for (const filter of this.#filters) filter.withdraw(rule);
-    for (const list of this.#lists) list.withdraw(rule);
+    inTurn(
+      [...this.#filters, ...this.#lists].map((cgroup) => () => {
+        try {
+          cgroup.withdraw(rule);
+        } catch (error) {
+          if (existsSync(cgroup.path)) throw error;
+        }
+      }),
+    );
   }
 
   [Symbol.dispose](): void {
     for (const filter of this.#filters) filter[Symbol.dispose]();
   }
+}
+
+/** All actions, also when one fails. @throws what the first one has thrown */
+function inTurn(actions: readonly (() => void)[]): void {
+  const errors: unknown[] = [];
+  for (const action of actions) {
+    try {
+      action();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
 }
 
 /** Undoes what was done before an error; where that fails, too, both are told. */

@@ -27,7 +27,7 @@ export function parseRecordedDevice(text: string | undefined): DeviceRule | unde
 }
 
 /**
- * What one of two volumes on the same device has to withdraw when it is the last: what was missing for either.
+ * What has to be withdrawn of a device that was allowed twice, for two volumes or anew: what was missing either time.
  *
  * @returns undefined where they are of different devices
  */

@@ -14,7 +14,9 @@ import { ProcessHandle } from '../../../src/kernel/process-handle.ts';
 import { DeviceFilter } from '../../../src/mounter/devices/device-filter.ts';
 import { DeviceList } from '../../../src/mounter/devices/device-list.ts';
 import type { DeviceRule } from '../../../src/mounter/devices/device-rule.ts';
+import { prefix } from '../../../src/mounter/devices/filter-prefix.ts';
 import { findPodDevices } from '../../../src/mounter/devices/find-pod-devices.ts';
+import { openPodDevices } from '../../../src/mounter/devices/open-pod-devices.ts';
 import { PodDevices } from '../../../src/mounter/devices/pod-devices.ts';
 import { attach, attached, podCgroup } from '../../support/device-programs.ts';
 import { skipUnless } from '../../support/requirements.ts';
@@ -147,6 +149,32 @@ t.test('all cgroups or none: what was done is undone', { skip: skipV1 }, async (
   const refusing = state();
   t.throws(() => devices.allow(zero), { code: 'ECGROUP', message: /devices\.allow/ });
   t.strictSame(state(), refusing);
+});
+
+t.test('cgroups that are gone take their rules along', { skip: skipV1 }, async (t) => {
+  const [list, filter] = [podCgroup(t, 'v1', randomUUID()), podCgroup(t, 'v2', randomUUID())];
+  using devices = openPodDevices([list.container, filter.container, filter.pod]);
+  t.strictSame(devices.directories, [list.container, filter.container, filter.pod]);
+  list.write('devices.deny', 'a');
+  attach(filter.pod, deviceProgram([nullDevice]), BPF_F_ALLOW_MULTI);
+  const before = attached(filter.pod);
+  devices.allow(zero);
+  rmdirSync(list.container);
+  rmdirSync(filter.container);
+  devices.withdraw(zero);
+  t.strictSame(attached(filter.pod), before, 'from what is there it is withdrawn');
+  using left = openPodDevices([list.container, filter.container, filter.pod]);
+  t.strictSame(left.directories, [filter.pod]);
+});
+
+t.test('one cgroup that fails keeps no other from being tried', { skip: skipV1 }, async (t) => {
+  const [list, filter] = [podCgroup(t, 'v1', randomUUID()), podCgroup(t, 'v2', randomUUID())];
+  list.write('devices.deny', 'a');
+  using devices = openPodDevices([filter.container, list.container]);
+  devices.allow(zero);
+  attach(filter.container, Buffer.concat([prefix(zero), callingProgram()]), BPF_F_ALLOW_MULTI);
+  t.throws(() => devices.withdraw(zero), { code: 'ECGROUP', message: /it calls a function/ });
+  t.equal(list.read('devices.list'), '');
 });
 
 t.test('of a process in a list, and what it lacked', { skip: skipV1 }, async (t) => {
