@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../kernel/syscall-error.ts';
 import { parseSocketName } from '../kubevirt/entry-names.ts';
@@ -12,6 +11,7 @@ import { podOf } from './mount-record.ts';
 import { messageOf } from './mounter-error.ts';
 import { namesIn } from './names-in.ts';
 import type { RunContext } from './run-context.ts';
+import { clearStages } from './stage.ts';
 import { takeAway, type UnmountReport } from './unmount-virtual-machine.ts';
 
 /**
@@ -62,7 +62,10 @@ export async function collectGarbage(
     });
   }
   records.sweep();
-  rmSync(join(host.stateDirectory, 'stage'), { recursive: true, force: true });
+  await attempt(join(host.stateDirectory, 'stage'), async () => {
+    await clearStages(host, isGone);
+    return [];
+  });
   return reports;
 }
 

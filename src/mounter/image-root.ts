@@ -36,10 +36,21 @@ export function imageRoot(
   process: ProcessHandle,
   table: readonly MountinfoEntry[],
 ): string | undefined {
-  const mount = parseMountinfo(process.read('mountinfo')).findLast(
-    ({ mountPoint }) => mountPoint === '/',
-  );
+  const mount = rootMount(process);
   return mount && hostPaths(mount, table)[0];
+}
+
+function rootMount(process: ProcessHandle): MountinfoEntry | undefined {
+  const mounts = parseMountinfo(process.read('mountinfo'));
+  return mounts.findLast(({ mountPoint }) => mountPoint === '/');
+}
+
+/** The path in an image of what a mount shows; undefined where it shows nothing of this image's root. */
+export function pathInImage(process: ProcessHandle, mount: MountinfoEntry): string | undefined {
+  const image = rootMount(process);
+  const isOfImage =
+    image?.major === mount.major && image.minor === mount.minor && isPrefix(image.root, mount.root);
+  return isOfImage ? join('/', relative(image.root, mount.root)) : undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, readlinkSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { Descriptor } from '../kernel/descriptor.ts';
 import { type MountinfoEntry, parseMountinfo } from '../kernel/mountinfo.ts';
@@ -10,7 +10,7 @@ import type { Disk } from './disk/disk.ts';
 import type { Host } from './host.ts';
 import { openInImage } from './image-artifacts.ts';
 import { containerOfSocket } from './image-process.ts';
-import { imageRoot, rootInFileSystem } from './image-root.ts';
+import { imageRoot, pathInImage, rootInFileSystem } from './image-root.ts';
 import { messageOf } from './mounter-error.ts';
 
 /** What a socket leads to. */
@@ -65,11 +65,21 @@ export async function inspectOpened(
   const root = imageRoot(held, table);
   const about = { socket, pid: held.pid, ...(root === undefined ? {} : { imageRoot: root }) };
   if (!holdsDisk(basename(socket))) return { ...about, mountedAt: [] };
+  const target = targetOf(opened, table);
   try {
-    return { ...about, ...(await diskOf(host, held, socket, table)) };
+    return { ...about, ...(await diskOf(host, held, { socket, target, table })) };
   } catch (error) {
-    return { ...about, mountedAt: [], reason: messageOf(error) };
+    return { ...about, mountedAt: target ? [target.mountPoint] : [], reason: messageOf(error) };
   }
+}
+
+/** What is mounted at the target beside a socket: `disk_0.img` beside `disk_0.sock`. */
+function targetOf(
+  socket: Descriptor,
+  table: readonly MountinfoEntry[],
+): MountinfoEntry | undefined {
+  const path = readlinkSync(socket.path).replace(/\.sock$/, '.img');
+  return table.findLast(({ mountPoint }) => mountPoint === path);
 }
 
 /** The socket of an attachment pod leads to volumes, and that of kernel boot to what only the VMI names. */
@@ -80,14 +90,25 @@ function holdsDisk(name: string): boolean {
 async function diskOf(
   host: Host,
   process: ProcessHandle,
-  socket: string,
-  table: readonly MountinfoEntry[],
+  {
+    socket,
+    target,
+    table,
+  }: {
+    socket: string;
+    target: MountinfoEntry | undefined;
+    table: readonly MountinfoEntry[];
+  },
 ): Promise<Pick<SocketReport, 'path' | 'disk' | 'mountedAt'>> {
   const image = `the image behind ${socket}`;
-  const opened = await openInImage(host, process, { kind: 'disk', path: undefined, image });
+  // Which file it is only the VMI tells where there are several, and the mount where it is mounted.
+  const mounted = target && pathInImage(process, target);
+  const opened = await openInImage(host, process, { kind: 'disk', path: mounted, image });
   using file = opened.file;
   const { path, disk } = opened;
-  return { path, ...(disk && { disk }), mountedAt: mountPointsOf(file, process, table) };
+  const points = new Set(mountPointsOf(file, process, table));
+  if (target) points.add(target.mountPoint);
+  return { path, ...(disk && { disk }), mountedAt: [...points] };
 }
 
 /** The mounts in the host's table whose root is this very file. */

@@ -3,7 +3,7 @@ import { statx } from '../kernel/statx.ts';
 import { parseSocketName } from '../kubevirt/entry-names.ts';
 import { LauncherPod } from '../kubevirt/launcher-pod.ts';
 import { isUid } from '../kubevirt/names.ts';
-import { emptyDir } from '../kubevirt/pod-path.ts';
+import { emptyDir, podsDirectory } from '../kubevirt/pod-path.ts';
 import { ruleState } from './block-volume.ts';
 import { findMounted } from './find-mounted.ts';
 import { type Host, openEntry } from './host.ts';
@@ -11,11 +11,14 @@ import { inspectOpened, type SocketReport } from './inspect.ts';
 import { messageOf } from './mounter-error.ts';
 import { namesIn } from './names-in.ts';
 
-/** How many sockets of a directory are looked at at once: those that never accept are waited for together. */
-const atOnce = 64;
+/** Pods that are looked at together: one in which nobody answers holds up few others. */
+const podsAtOnce = 8;
 
 /** Milliseconds that a socket may take to accept here, where one that does not is no failure. */
 const patience = 500;
+
+/** A pod has no more volumes than this; who makes more sockets does not fill the list. */
+const mostSockets = 256;
 
 /** A socket of a pod, and what it leads to. */
 export interface ListedSocket extends SocketReport {
@@ -45,14 +48,36 @@ export interface Listing {
 /** Every socket under the kubelet's directory with what it leads to, and every hotplugged volume. */
 export async function list(host: Host, signal: AbortSignal | undefined): Promise<Listing> {
   const table = host.mountTable();
+  const pods = podsOf(host);
   const sockets: ListedSocket[] = [];
   const hotplugged: ListedVolume[] = [];
-  for (const pod of podsOf(host)) {
+  for (let first = 0; first < pods.length; first += podsAtOnce) {
     signal?.throwIfAborted();
-    sockets.push(...(await socketsOf(host, pod, table, signal)));
-    hotplugged.push(...(await hotpluggedInto(host, pod, table)));
+    const some = pods.slice(first, first + podsAtOnce);
+    const listings = await Promise.all(some.map((pod) => listPod(host, pod, table)));
+    signal?.throwIfAborted();
+    for (const listing of listings) {
+      sockets.push(...listing.sockets);
+      hotplugged.push(...listing.hotplugged);
+    }
   }
   return { sockets, hotplugged };
+}
+
+/** A pod that cannot be looked at keeps no other from being listed. */
+async function listPod(
+  host: Host,
+  pod: string,
+  table: readonly MountinfoEntry[],
+): Promise<Listing> {
+  try {
+    const sockets = await socketsOf(host, pod, table);
+    return { sockets, hotplugged: await hotpluggedInto(host, pod, table) };
+  } catch (error) {
+    const socket = host.text({ directory: [podsDirectory, pod], entry: [] });
+    const about = { pod, volume: '', socket, mountedAt: [], reason: messageOf(error) };
+    return { sockets: [about], hotplugged: [] };
+  }
 }
 
 /** The uids of the pods that have a directory on the node. */
@@ -65,7 +90,6 @@ async function socketsOf(
   host: Host,
   pod: string,
   table: readonly MountinfoEntry[],
-  signal: AbortSignal | undefined,
 ): Promise<ListedSocket[]> {
   const { containerDisks, attachmentDisks, hotplugContainerDisks } = host.layout;
   const found: ListedSocket[] = [];
@@ -73,29 +97,28 @@ async function socketsOf(
     const components = emptyDir(pod, name);
     using directory = host.openDirectory(components);
     if (directory === undefined) continue;
-    const names = namesIn(directory).filter((entry) => parseSocketName(entry) !== undefined);
-    const look = async (entry: string): Promise<ListedSocket[]> => {
+    const entries = namesIn(directory)
+      .filter((entry) => parseSocketName(entry) !== undefined)
+      .sort(byNumber);
+    const shown = entries.slice(0, mostSockets).map(async (entry) => {
       const socket = host.text({ directory: components, entry: [entry] });
       const about = { pod, volume: volumeOf(entry) };
       try {
         using opened = openEntry(directory, [entry]);
-        if (opened === undefined) return [];
-        return [{ ...about, ...(await inspectOpened(host, opened, socket, table, pod, patience)) }];
+        const report = opened && (await inspectOpened(host, opened, socket, table, pod, patience));
+        return report ? [{ ...about, ...report }] : [];
       } catch (error) {
         return [{ ...about, socket, mountedAt: [], reason: messageOf(error) }];
       }
-    };
-    for (const some of chunks(names.sort(byNumber), atOnce)) {
-      signal?.throwIfAborted();
-      found.push(...(await Promise.all(some.map(look))).flat());
+    });
+    found.push(...(await Promise.all(shown)).flat());
+    if (entries.length > mostSockets) {
+      const socket = host.text({ directory: components, entry: [] });
+      const reason = `has ${entries.length} sockets, of which ${mostSockets} are shown`;
+      found.push({ pod, volume: '', socket, mountedAt: [], reason });
     }
   }
   return found;
-}
-
-function chunks(names: readonly string[], size: number): string[][] {
-  const count = Math.ceil(names.length / size);
-  return Array.from({ length: count }, (_, index) => names.slice(index * size, (index + 1) * size));
 }
 
 async function hotpluggedInto(

@@ -2,6 +2,7 @@ import { hasCode } from '../kernel/syscall-error.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
 import type { Host } from './host.ts';
 import type { RecordEntry } from './mount-record.ts';
+import { clearStage } from './stage.ts';
 import { Target } from './target.ts';
 
 /** What was done to a place. */
@@ -12,6 +13,7 @@ export async function unmountPlace(
   host: Host,
   { place, type }: Pick<RecordEntry, 'place' | 'type'>,
 ): Promise<UnmountOutcome> {
+  await clearStage(host, place);
   using target = openTarget(host, place);
   if (target === undefined) return 'not mounted';
   const count = await target.detach(host);
