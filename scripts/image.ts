@@ -14,7 +14,7 @@ interface Options {
   readonly disk?: string;
   readonly name?: string;
   readonly output?: string;
-  readonly architecture: string;
+  readonly architecture?: string;
 }
 
 const images = join(import.meta.dirname, '../dist/images');
@@ -22,7 +22,8 @@ const images = join(import.meta.dirname, '../dist/images');
 /** The time of the image and of its files: https://reproducible-builds.org/specs/source-date-epoch/ */
 function sourceDate(): Date {
   const text = process.env['SOURCE_DATE_EPOCH'] ?? '0';
-  if (!/^\d{1,11}$/.test(text)) {
+  // The header of a tar archive has eleven octal digits for it.
+  if (!/^\d{1,10}$/.test(text) || Number(text) > 0o77777777777) {
     throw new ImageError('EUSAGE', `SOURCE_DATE_EPOCH is "${text}", and not a number of seconds`);
   }
   return new Date(Number(text) * 1000);
@@ -34,7 +35,17 @@ function nameOf(disk: string): string {
   return name.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || 'disk';
 }
 
-async function makeImage({ disk, name, output, architecture }: Options): Promise<void> {
+function warn(message: string): void {
+  console.error(`image: warning: ${message}`);
+}
+
+async function makeImage({ disk, name, output, architecture = 'amd64' }: Options): Promise<void> {
+  if (disk === undefined && architecture !== 'amd64') {
+    throw new ImageError(
+      'EUSAGE',
+      'the program is built for amd64: --architecture is for a --disk',
+    );
+  }
   const steps = new Steps();
   const created = sourceDate();
   const reference = parseReference(
@@ -44,7 +55,7 @@ async function makeImage({ disk, name, output, architecture }: Options): Promise
   using files = new OpenedFiles();
   const image =
     disk === undefined
-      ? programImage(files, reference, created)
+      ? programImage(files, reference, created, warn)
       : diskImage(files, { disk, reference, architecture, created });
   const written = await writeImage(directory, image, () => files.checkUnchanged());
   console.log(`${referenceText(reference)}@${written.digest}`);
@@ -60,9 +71,10 @@ const command = new Command('image')
   .option('--name <name>', 'the name of the image, as registry.example/fedora-disk:42')
   .option('--output <dir>', 'the image layout; the archive is <dir>.tar (default: dist/images/…)')
   .addOption(
-    new Option('--architecture <arch>', 'of the virtual machine that a disk is for')
-      .choices(['amd64', 'arm64', 's390x'])
-      .default('amd64'),
+    new Option(
+      '--architecture <arch>',
+      'of the virtual machine that a disk is for (default: amd64)',
+    ).choices(['amd64', 'arm64', 's390x']),
   )
   .action(makeImage);
 

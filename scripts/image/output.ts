@@ -28,7 +28,7 @@ export interface WrittenImage {
  * Writes an image as a directory and as an archive beside it (`<directory>.tar`). Both appear when they are complete,
  * in the place of an image that was there before; when it fails nothing is left of it.
  *
- * @param check is called when all was read; what it throws ends it
+ * @param check is called when all was read, or could not be; what it throws is the reason then
  * @throws {ImageError} EOUTPUT where something else is in the way
  */
 export async function writeImage(
@@ -48,8 +48,8 @@ export async function writeImage(
   try {
     const layout = join(scratch, 'layout');
     await mkdir(layout);
-    const { digest } = await writeLayout(layout, image);
-    check();
+    // A file that has become shorter fails the archive, and why is what matters.
+    const { digest } = await writeLayout(layout, image).finally(check);
     const partial = join(scratch, 'archive');
     await archiveLayout(layout, partial, image.created);
     const archive = `${directory}.tar`;

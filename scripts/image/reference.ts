@@ -8,7 +8,8 @@ export interface Reference {
 }
 
 /** The grammar of github.com/distribution/reference: a host, path components, a tag. */
-const host = String.raw`(?:localhost|[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+|[a-zA-Z0-9-]+(?=:\d))(?::\d{1,5})?`;
+const label = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
+const host = `(?:localhost|${label}(?:\\.${label})+|${label}(?=:\\d))(?::\\d{1,5})?`;
 const component = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
 const grammar = new RegExp(
   `^(?:(?<host>${host})/)?(?<path>${component}(?:/${component})*)(?::(?<tag>[\\w][\\w.-]{0,127}))?$`,

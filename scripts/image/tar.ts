@@ -43,7 +43,7 @@ async function appendFile(
   file.once('error', () => {});
   const closed = new Promise<void>((resolve) => file.once('close', resolve));
   // A range cannot be empty: without an end, the whole of a file would be read.
-  const range = { fd, autoClose: false, start: 0, end: size - 1, highWaterMark: 1024 * 1024 };
+  const range = { fd, autoClose: false, start: 0, end: size - 1, highWaterMark: 256 * 1024 };
   for await (const chunk of size === 0 ? [] : createReadStream('', range)) {
     if (file.write(chunk)) continue;
     await drained(file);

@@ -12,6 +12,7 @@ const providers = {
   losetup: { met: () => onPath('losetup'), provide: 'apt-get install mount' },
   mkfs: { met: () => onPath('mkfs.ext4'), provide: 'apt-get install e2fsprogs' },
   'qemu-img': { met: () => onPath('qemu-img'), provide: 'apt-get install qemu-utils' },
+  skopeo: { met: () => onPath('skopeo'), provide: 'apt-get install skopeo' },
   qemu: {
     met: () => onPath('qemu-system-x86_64'),
     provide: 'apt-get install qemu-system-x86',
