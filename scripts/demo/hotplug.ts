@@ -2,22 +2,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  attachDeviceProgram,
-  BPF_F_ALLOW_MULTI,
-  queryDevicePrograms,
-} from '../../src/kernel/bpf-cgroup.ts';
-import { loadDeviceProgram, openProgram, programInfo } from '../../src/kernel/bpf-program.ts';
-import { Descriptor } from '../../src/kernel/descriptor.ts';
 import { Container, qemu } from './container.ts';
-import { deviceProgram } from './device-program.ts';
 import { makeDisk } from './disk.ts';
 import { type LauncherPod, until } from './holder.ts';
 import { LoopDevice } from './loop-device.ts';
 import { type MounterCommand, vmiOf } from './mounter.ts';
 import type { NodeDirectories } from './node-directories.ts';
-import { hasDeviceCgroups, PodCgroup } from './pod-cgroup.ts';
 import type { Report } from './report.ts';
+import { VirtLauncher } from './virt-launcher.ts';
 
 /** Where virt-launcher has the hotplugged disks. */
 const hotplugDirectory = '/run/kubevirt/hotplug-disks';
@@ -33,14 +25,6 @@ interface Hotplugged {
   readonly sum: string;
 }
 
-/** What stands for virt-launcher: a process in the pod's cgroup and in namespaces of its own, with its socket. */
-interface VirtLauncher {
-  readonly container: Container;
-  readonly cgroup: PodCgroup;
-  /** What the cgroup's rules are, to be compared. */
-  readonly rules: () => string;
-}
-
 /** A container disk, a volume with a file system and a block device into the running pod, and out again. */
 export async function hotplug(
   node: NodeDirectories,
@@ -50,7 +34,11 @@ export async function hotplug(
   cleanup: AsyncDisposableStack,
   report: Report,
 ): Promise<void> {
-  const virtLauncher = await startVirtLauncher(node, launcher, cleanup);
+  const virtLauncher = cleanup.use(
+    await VirtLauncher.start(node, launcher.pod, [
+      { source: launcher.pod.emptyDir('hotplug-disks'), destination: hotplugDirectory },
+    ]),
+  );
   const before = virtLauncher.rules();
   const volumes = await attachmentPod(node, binaries, cleanup);
   report.step('an attachment pod with a container disk, a file system and a loop device');
@@ -95,54 +83,6 @@ export async function hotplug(
     isSame,
     isSame ? '' : virtLauncher.rules(),
   );
-}
-
-async function startVirtLauncher(
-  node: NodeDirectories,
-  { pod }: LauncherPod,
-  cleanup: AsyncDisposableStack,
-): Promise<VirtLauncher> {
-  const version = hasDeviceCgroups('v2') ? 'v2' : 'v1';
-  const cgroup = cleanup.use(new PodCgroup(version, pod.uid));
-  const sockets = pod.emptyDir('sockets');
-  const listen = "process.chdir('/sockets'); require('net').createServer().listen('launcher-sock')";
-  const container = new Container({
-    image: '/',
-    scratch: node.scratch(),
-    argv: [process.execPath, '-e', listen],
-    mounts: [
-      { source: sockets, destination: '/sockets' },
-      { source: pod.emptyDir('hotplug-disks'), destination: hotplugDirectory },
-    ],
-    prefix: cgroup.command,
-    hostToContainer: true,
-    asRoot: true,
-  });
-  cleanup.use(container);
-  const isUp = await until(() => existsSync(join(sockets, 'launcher-sock')) || container.ended);
-  if (!isUp || container.ended) throw new Error(`virt-launcher did not start: ${container.stderr}`);
-  return { container, cgroup, rules: denyDevices(cgroup, version) };
-}
-
-/** As a runtime does: only /dev/null may be used. */
-function denyDevices(cgroup: PodCgroup, version: 'v1' | 'v2'): () => string {
-  if (version === 'v1') {
-    cgroup.write('devices.deny', 'a');
-    cgroup.write('devices.allow', 'c 1:3 rwm');
-    return () => cgroup.read('devices.list');
-  }
-  using directory = Descriptor.open(cgroup.container, 0);
-  using program = loadDeviceProgram(deviceProgram([{ type: 'c', major: 1, minor: 3 }]));
-  attachDeviceProgram(directory.number, program.number, BPF_F_ALLOW_MULTI);
-  return () => {
-    using opened = Descriptor.open(cgroup.container, 0);
-    return queryDevicePrograms(opened.number)
-      .ids.map((id) => {
-        using attached = openProgram(id);
-        return programInfo(attached.number).instructions?.toString('hex') ?? '';
-      })
-      .join('\n');
-  };
 }
 
 async function attachmentPod(
@@ -231,10 +171,8 @@ async function attachmentPod(
 }
 
 /** SHA-256 of a file or device as a process of the pod reads it, or what it says instead. */
-function readAsQemu({ container, cgroup }: VirtLauncher, path: string): string {
-  const enter = ['nsenter', `--target=${container.pid}`, '--mount', '--pid', '--root', '--wd'];
-  const asQemu = ['setpriv', `--reuid=${qemu}`, `--regid=${qemu}`, '--clear-groups'];
-  const [command = '', ...rest] = [...cgroup.command, ...enter, ...asQemu, 'sha256sum', path];
+function readAsQemu(virtLauncher: VirtLauncher, path: string): string {
+  const [command, ...rest] = virtLauncher.asQemu('sha256sum', path);
   const { stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8' });
   return stdout.split(' ')[0] || stderr;
 }
