@@ -13,18 +13,23 @@ import { program } from './holder.ts';
 /** Where a sidecar has its sockets inside its container. */
 const sockets = '/disks';
 
+/** What a test node needs of a test, or of whatever else ends after it. */
+export type Teardown = Pick<Test, 'teardown'>;
+
 /** A node of the test's own: directories, containers with the real program in namespaces of their own, mounters. */
 export class TestNode {
   readonly directories = new NodeDirectories();
-  readonly #t: Test;
+  readonly #t: Teardown;
   readonly #containers: Container[] = [];
   #uids = 0;
 
-  constructor(t: Test) {
+  constructor(t: Teardown) {
     this.#t = t;
     t.teardown(async () => {
       for (const container of this.#containers) await container[Symbol.asyncDispose]();
-      for (const mountPoint of this.mounts()) execFileSync('umount', ['-l', mountPoint]);
+      // The kubelet's directory itself is a mount where it is shared; the node's directories take that away.
+      const left = this.mounts().filter((point) => point !== this.directories.kubelet);
+      for (const mountPoint of left) execFileSync('umount', ['-l', mountPoint]);
       this.directories[Symbol.dispose]();
     });
   }

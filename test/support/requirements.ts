@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { findCloudKernel } from './cloud-kernel.ts';
 
 /** What a test needs from the machine beyond Node.js, and how a person would provide it. */
 const providers = {
@@ -16,6 +17,10 @@ const providers = {
   qemu: {
     met: () => onPath('qemu-system-x86_64'),
     provide: 'apt-get install qemu-system-x86',
+  },
+  'cloud kernel': {
+    met: () => findCloudKernel() !== undefined,
+    provide: 'apt-get install linux-image-cloud-amd64, which the next boot may choose',
   },
   fuse: { met: () => existsSync('/dev/fuse') && onPath('perl'), provide: 'modprobe fuse' },
   containerd: {

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { VirtLauncher } from '../../scripts/demo/virt-launcher.ts';
+import { QmpClient } from './qmp-client.ts';
+import { SerialConsole } from './serial-console.ts';
+
+/** Where QEMU has its sockets in the launcher's container. */
+const sockets = '/run/libvirt';
+
+/** Paths in the launcher's container. */
+export interface MachineFiles {
+  readonly kernel: string;
+  readonly initrd: string;
+  readonly kernelArguments: string;
+  /** A qcow2 overlay. */
+  readonly root: string;
+}
+
+/** QEMU without KVM, as uid 107 in the launcher pod, before its first instruction. */
+export class VirtualMachine implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  readonly qmp: QmpClient;
+  readonly console: SerialConsole;
+
+  private constructor(
+    child: ChildProcess,
+    closed: Promise<unknown>,
+    qmp: QmpClient,
+    console: SerialConsole,
+  ) {
+    this.#child = child;
+    this.#closed = closed;
+    this.qmp = qmp;
+    this.console = console;
+  }
+
+  static async start(launcher: VirtLauncher, files: MachineFiles): Promise<VirtualMachine> {
+    const [command, ...rest] = launcher.asQemu('qemu-system-x86_64', ...machine(files));
+    const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const closed = once(child, 'close');
+    let said = '';
+    child.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
+    // Short names: a socket's path may have 107 bytes.
+    const directory = `/proc/${launcher.container.pid}/root${sockets}`;
+    await using failed = new AsyncDisposableStack();
+    failed.defer(() => kill(child));
+    while (!['qmp', 'serial'].every((name) => existsSync(`${directory}/${name}`))) {
+      if (child.exitCode !== null) throw new Error(`QEMU did not start: ${said}`);
+      await sleep(5);
+    }
+    const console = failed.use(await SerialConsole.connect(`${directory}/serial`));
+    const qmp = failed.use(await QmpClient.connect(`${directory}/qmp`));
+    failed.move();
+    return new VirtualMachine(child, closed, qmp, console);
+  }
+
+  /** QEMU's lines in `/proc/<pid>/status`, by their names. */
+  status(): Map<string, string> {
+    const [pid = ''] = childrenOf(this.#child);
+    const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return new Map(
+      text.split('\n').map((line) => [line.split(':')[0] ?? '', line.split('\t')[1] ?? '']),
+    );
+  }
+
+  /** The exit code of QEMU, once it has ended. */
+  async ended(): Promise<number | null> {
+    await this.#closed;
+    return this.#child.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    kill(this.#child);
+    await this.#closed;
+    this.qmp[Symbol.dispose]();
+    this.console[Symbol.dispose]();
+  }
+}
+
+/** Ends QEMU, and `nsenter`, which waits for it. */
+function kill(child: ChildProcess): void {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  for (const pid of childrenOf(child)) process.kill(Number(pid), 'SIGKILL');
+  child.kill('SIGKILL');
+}
+
+function childrenOf({ pid }: ChildProcess): string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+}
+
+function machine({ kernel, initrd, kernelArguments, root }: MachineFiles): string[] {
+  const disk = { driver: 'qcow2', 'node-name': 'root', file: { driver: 'file', filename: root } };
+  return [
+    ...['-machine', 'q35', '-accel', 'tcg', '-cpu', 'max', '-m', '256'],
+    ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none', '-S'],
+    ...['-kernel', kernel, '-initrd', initrd, '-append', kernelArguments],
+    ...['-chardev', `socket,id=serial,path=${sockets}/serial,server=on,wait=off`],
+    ...['-serial', 'chardev:serial'],
+    ...['-qmp', `unix:${sockets}/qmp,server=on,wait=off`],
+    ...['-blockdev', JSON.stringify(disk), '-device', 'virtio-blk-pci,drive=root,serial=root'],
+    ...['-device', 'virtio-scsi-pci,id=scsi0'],
+  ];
+}
