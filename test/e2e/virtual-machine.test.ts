@@ -6,15 +6,10 @@ import t, { type Test } from 'tap';
 import { qemu } from '../../scripts/demo/container.ts';
 import { MounterCommand } from '../../scripts/demo/mounter.ts';
 import { skipUnless } from '../support/requirements.ts';
-import { follow, guide } from './documented-commands.ts';
-import {
-  containerDisks,
-  ephemeralDisks,
-  hotplugDisks,
-  podsOfAMachine,
-} from './pods-of-a-machine.ts';
-import { VirtualMachine } from './virtual-machine.ts';
-import { whatIsLeft } from './what-is-left.ts';
+import { follow, guide } from './machine/documented-commands.ts';
+import { containerDisks, ephemeralDisks, hotplugDisks, podsOfAMachine } from './machine/pods.ts';
+import { VirtualMachine } from './machine/virtual-machine.ts';
+import { whatIsLeft } from './machine/what-is-left.ts';
 
 const tools = ['unshare', 'setpriv', 'losetup', 'g++', 'qemu', 'qemu-img'] as const;
 const skip = skipUnless('root', 'cgroup2 mount', 'cloud kernel', ...tools);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { VirtLauncher } from '../../scripts/demo/virt-launcher.ts';
+import type { VirtLauncher } from '../../../scripts/demo/virt-launcher.ts';
 import { QmpClient } from './qmp-client.ts';
 import { SerialConsole } from './serial-console.ts';
 

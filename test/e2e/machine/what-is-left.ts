@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import type { VirtLauncher } from '../../scripts/demo/virt-launcher.ts';
-import type { TestNode } from '../support/launcher.ts';
+import type { VirtLauncher } from '../../../scripts/demo/virt-launcher.ts';
+import type { TestNode } from '../../support/launcher.ts';
 
 /** What a machine's pods have on this one: processes, mounts, loop devices, cgroups, directories. */
 export function whatIsLeft({ directories }: TestNode, { cgroup }: VirtLauncher): string[] {

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LoopDevice } from '../../scripts/demo/loop-device.ts';
-import { VirtLauncher } from '../../scripts/demo/virt-launcher.ts';
-import { findCloudKernel } from '../support/cloud-kernel.ts';
-import { manifest, TestNode } from '../support/launcher.ts';
+import { LoopDevice } from '../../../scripts/demo/loop-device.ts';
+import { VirtLauncher } from '../../../scripts/demo/virt-launcher.ts';
+import { findCloudKernel } from '../../support/cloud-kernel.ts';
+import { manifest, TestNode } from '../../support/launcher.ts';
 import { initramfs } from './guest/initramfs.ts';
 
 const mebibyte = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CloudKernel, modulesOf } from '../../support/cloud-kernel.ts';
+import { type CloudKernel, modulesOf } from '../../../support/cloud-kernel.ts';
 import {
   characterDevice,
   directory,

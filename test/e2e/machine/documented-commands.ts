@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { QmpClient } from './qmp-client.ts';
 
-const path = join(import.meta.dirname, '../../docs/virtual-machine.md');
+const path = join(import.meta.dirname, '../../../docs/virtual-machine.md');
 
 /** A command to send, or an event to wait for. */
 interface Line {
