@@ -1,0 +1,94 @@
+import type { Result } from './comparison.ts';
+import { emptyScript, official, ours } from './holder/programs.ts';
+import { numberText } from './number-text.ts';
+
+/** A figure that is to be reached. */
+export interface Target {
+  readonly figure: string;
+  readonly target: string;
+  readonly measured: string;
+  readonly isReached: boolean;
+}
+
+/** Medians by figure and contestant. */
+type Median = (figure: string, contestant: string) => number | undefined;
+
+interface Goal {
+  readonly figure: string;
+  readonly unit: string;
+  readonly most?: number;
+  readonly least?: number;
+  /** @returns undefined where it was not measured */
+  measured(median: Median): number | undefined;
+}
+
+const goals: readonly Goal[] = [
+  {
+    figure: 'CPU until the socket accepts, against the official Node.js with the same bundle',
+    unit: 'times',
+    most: 0.8,
+    measured: (median) => ratio(median('start-cpu', ours), median('start-cpu', official)),
+  },
+  {
+    figure: 'CPU of --no-op, against node -e 0 of the official binary',
+    unit: 'times',
+    most: 1,
+    measured: (median) => ratio(median('no-op-cpu', ours), median('no-op-cpu', emptyScript)),
+  },
+  {
+    figure: 'anonymous memory',
+    unit: 'MB',
+    most: 10,
+    measured: (median) => median('anonymous', ours),
+  },
+  { figure: 'file', unit: 'MB', most: 85, measured: (median) => median('size', ours) },
+  { figure: 'threads', unit: '', most: 3, measured: (median) => median('threads', ours) },
+  {
+    figure: 'wake-ups a minute when idle',
+    unit: '',
+    most: 0,
+    measured: (median) => median('wake-ups', ours),
+  },
+  {
+    figure: 'removal to exit, median',
+    unit: 'ms',
+    most: 5,
+    measured: (median) => median('removal', ours),
+  },
+  {
+    figure: 'connections a second',
+    unit: '',
+    least: 10_000,
+    measured: (median) => median('connections', ours),
+  },
+  {
+    figure: 'connections refused',
+    unit: '',
+    most: 0,
+    measured: (median) => median('refused', ours),
+  },
+];
+
+/** What of the goals was measured. */
+export function targets(results: readonly Result[]): Target[] {
+  const median: Median = (figure, contestant) =>
+    results.find((each) => each.figure === figure && each.contestant === contestant)?.summary
+      .median;
+  return goals.flatMap(({ figure, unit, most, least, measured }) => {
+    const value = measured(median);
+    if (value === undefined) return [];
+    const text = (number: number) => `${numberText(number)} ${unit}`.trim();
+    return [
+      {
+        figure,
+        target: most === undefined ? `at least ${text(least ?? 0)}` : `at most ${text(most)}`,
+        measured: text(value),
+        isReached: value <= (most ?? Number.POSITIVE_INFINITY) && value >= (least ?? 0),
+      },
+    ];
+  });
+}
+
+function ratio(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : one / other;
+}
