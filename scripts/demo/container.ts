@@ -44,7 +44,8 @@ const runtime = `
   mkdir -p "$scratch/root/proc"
   mount -t proc proc "$scratch/root/proc"
   while [ "$1" != -- ]; do
-    mkdir -p "$scratch/root$2"
+    if [ -d "$1" ]; then mkdir -p "$scratch/root$2"
+    elif [ ! -e "$scratch/root$2" ]; then mkdir -p "$scratch/root\${2%/*}"; : > "$scratch/root$2"; fi
     mount --bind "$1" "$scratch/root$2"
     shift 2
   done

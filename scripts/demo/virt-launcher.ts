@@ -13,6 +13,9 @@ import { until } from './holder.ts';
 import type { NodeDirectories, PodDirectories } from './node-directories.ts';
 import { hasDeviceCgroups, PodCgroup } from './pod-cgroup.ts';
 
+/** The first process of the pod waits for whatever ends in it, as virt-launcher-monitor does. */
+const monitor = '"$0" -e "$1" & wait';
+
 /** What stands for virt-launcher: a process in the pod's cgroup and in namespaces of its own, with its socket. */
 export class VirtLauncher implements AsyncDisposable {
   readonly container: Container;
@@ -41,7 +44,7 @@ export class VirtLauncher implements AsyncDisposable {
     const container = new Container({
       image: '/',
       scratch: node.scratch(),
-      argv: [process.execPath, '-e', listen],
+      argv: ['sh', '-c', monitor, process.execPath, listen],
       mounts: [{ source: sockets, destination: '/sockets' }, ...mounts],
       prefix: cgroup.command,
       hostToContainer: true,

@@ -1,57 +1,23 @@
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { chownSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { qemu } from '../../scripts/demo/container.ts';
-import { MounterCommand } from '../../scripts/demo/mounter.ts';
 import { skipUnless } from '../support/requirements.ts';
-import { follow, guide } from './machine/documented-commands.ts';
-import { containerDisks, ephemeralDisks, hotplugDisks, podsOfAMachine } from './machine/pods.ts';
+import { data, extra, follow } from './machine/guide.ts';
+import { mounted, succeeds } from './machine/mounted.ts';
+import { ephemeralDisks, hotplugDisks } from './machine/paths.ts';
+import { type Pods, podsOfAMachine } from './machine/pods.ts';
+import { mebibyte, printed } from './machine/printed.ts';
 import { VirtualMachine } from './machine/virtual-machine.ts';
 import { whatIsLeft } from './machine/what-is-left.ts';
 
 const tools = ['unshare', 'setpriv', 'losetup', 'g++', 'qemu', 'qemu-img'] as const;
 const skip = skipUnless('root', 'cgroup2 mount', 'cloud kernel', ...tools);
 
-const mebibyte = 1024 * 1024;
-
-/** What the guest prints of a disk. */
-function printed(name: string, content: Buffer, access: 'ro' | 'rw'): RegExp {
-  const sum = createHash('sha256').update(content.subarray(0, mebibyte)).digest('hex');
-  return new RegExp(`^disk ${name} ${content.length} ${access} ${sum}$`);
-}
-
-/** What the guide says of each disk. */
-const extra = { in: 'Plug in a container disk', out: 'Take out the container disk' };
-const data = { in: 'Plug in a block device', out: 'Take out the block device' };
-
-type Pods = Awaited<ReturnType<typeof podsOfAMachine>>;
-
-function succeeds(t: Test, mounter: MounterCommand, verb: string, ...options: string[]): void {
-  const { status, stderr } = mounter.run(verb, ...options);
-  t.equal(status, 0, `container-disk-mounter ${verb} ${stderr}`.trim());
-}
-
 /** Mounts, and boots a machine from what was mounted. */
 async function boot(t: Test, pods: Pods, cleanup: AsyncDisposableStack) {
-  const mounter = new MounterCommand(pods.node.directories, pods.vmi.plain);
-  succeeds(t, mounter, 'ready', '--timeout', '10s');
-  succeeds(t, mounter, 'mount');
-
-  const overlay = `${ephemeralDisks}/disk.qcow2`;
-  const backing = ['-b', `${containerDisks}/disk_0.img`, '-F', 'qcow2'];
-  const create = ['qemu-img', 'create', '-f', 'qcow2', ...backing, overlay];
-  t.ok(guide().includes(`\n${create.join(' ')}\n`), 'the guide has the command');
-  const [command, ...rest] = pods.launcher.asQemu(...create);
-  execFileSync(command, rest);
-  const machine = await VirtualMachine.start(pods.launcher, {
-    kernel: `${containerDisks}/kernel-boot/vmlinuz`,
-    initrd: `${containerDisks}/kernel-boot/initrd`,
-    kernelArguments: 'console=ttyS0 quiet panic=-1',
-    root: overlay,
-  });
-  cleanup.use(machine);
+  const mounter = mounted(t, pods);
+  const machine = cleanup.use(await VirtualMachine.start(pods.launcher));
   await machine.qmp.execute('cont');
   await machine.console.line(/^ready$/);
   return { machine, mounter };

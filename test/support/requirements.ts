@@ -18,6 +18,10 @@ const providers = {
     met: () => onPath('qemu-system-x86_64'),
     provide: 'apt-get install qemu-system-x86',
   },
+  libvirt: {
+    met: () => onPath('virsh') && onPath('libvirtd'),
+    provide: 'apt-get install libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients',
+  },
   'cloud kernel': {
     met: () => findCloudKernel() !== undefined,
     provide: 'apt-get install linux-image-cloud-amd64, which the next boot may choose',

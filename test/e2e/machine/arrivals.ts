@@ -25,7 +25,8 @@ export class Arrivals<Item> {
 
   /** Nothing arrives any more. */
   end(error: Error): void {
-    this.#end ??= error;
+    const before = JSON.stringify(this.#items);
+    this.#end ??= new Error(`${error.message}; what had come: ${before}`, { cause: error });
     for (const { reject } of this.#waiting) reject(this.#end);
   }
 

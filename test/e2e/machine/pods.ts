@@ -2,21 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type ContainerMount, qemu } from '../../../scripts/demo/container.ts';
 import { LoopDevice } from '../../../scripts/demo/loop-device.ts';
+import type { PodDirectories } from '../../../scripts/demo/node-directories.ts';
 import { VirtLauncher } from '../../../scripts/demo/virt-launcher.ts';
 import { findCloudKernel } from '../../support/cloud-kernel.ts';
 import { manifest, TestNode } from '../../support/launcher.ts';
 import { initramfs } from './guest/initramfs.ts';
+import { containerDisks, ephemeralDisks, hotplugDisks, runtime } from './paths.ts';
+import { mebibyte } from './printed.ts';
 
-const mebibyte = 1024 * 1024;
-
-/** Where the launcher's container has what the mounter puts into the pod. */
-export const containerDisks = '/run/kubevirt/container-disks';
-export const hotplugDisks = '/run/kubevirt/hotplug-disks';
-/** Where it keeps the overlays over container disks. */
-export const ephemeralDisks = '/run/kubevirt-ephemeral-disks';
-
-const kernelBoot = { kernelPath: '/boot/vmlinuz', initrdPath: '/boot/initrd' };
+const bootPaths = { kernelPath: '/boot/vmlinuz', initrdPath: '/boot/initrd' };
 
 /**
  * The pods of a virtual machine as the kubelet and the runtime make them. The launcher pod has a container disk and
@@ -29,18 +25,6 @@ export async function podsOfAMachine(cleanup: AsyncDisposableStack) {
 
   const root = randomBytes(4 * mebibyte);
   await launcherImages(node, pod.emptyDir('container-disks'), root);
-  const devices = join(node.directories.root, 'dev');
-  mkdirSync(devices);
-  execFileSync('mknod', ['-m', '666', join(devices, 'null'), 'c', '1', '3']);
-  const launcher = cleanup.use(
-    await VirtLauncher.start(node.directories, pod, [
-      { source: pod.emptyDir('container-disks'), destination: containerDisks },
-      { source: pod.emptyDir('hotplug-disks'), destination: hotplugDisks },
-      { source: pod.emptyDir('ephemeral-disks'), destination: ephemeralDisks },
-      { source: devices, destination: '/dev' },
-      { source: pod.emptyDir('libvirt-runtime'), destination: '/run/libvirt' },
-    ]),
-  );
 
   const extra = randomBytes(2 * mebibyte);
   const socketName = 'hotplug-container-disk-extra';
@@ -56,9 +40,13 @@ export async function podsOfAMachine(cleanup: AsyncDisposableStack) {
   mkdirSync(join(attachment.emptyDir('hotplug-disks'), 'data'));
   device.makeNode(join(attachment.emptyDir('hotplug-disks'), 'data/device'));
 
+  // The last, and so the first that ends: with it everything that runs in the pod.
+  const launcher = cleanup.use(await VirtLauncher.start(node.directories, pod, mounts(node, pod)));
   const vmi = vmiOf(node.uid(), pod.uid, attachment.uid);
   return { node, pod, launcher, root, extra, data, dataFile, device, vmi };
 }
+
+export type Pods = Awaited<ReturnType<typeof podsOfAMachine>>;
 
 /** The images of the container disk (qcow2) and of the kernel, each with its sidecar. */
 async function launcherImages(node: TestNode, emptyDir: string, root: Buffer): Promise<void> {
@@ -72,15 +60,31 @@ async function launcherImages(node: TestNode, emptyDir: string, root: Buffer): P
 
   const kernel = findCloudKernel() ?? noKernel();
   const boot = node.image('kernel', {
-    [kernelBoot.kernelPath]: readFileSync(kernel.path),
-    [kernelBoot.initrdPath]: initramfs(kernel, scratch),
+    [bootPaths.kernelPath]: readFileSync(kernel.path),
+    [bootPaths.initrdPath]: initramfs(kernel, scratch),
   });
   await node.sidecar(boot, emptyDir, ['kernel-boot']);
 }
 
+/** What of virt-launcher's container is not its image's. */
+function mounts({ directories }: TestNode, pod: PodDirectories): ContainerMount[] {
+  // libvirt wants to know its user, as it does in virt-launcher's image.
+  const passwd = join(directories.root, 'passwd');
+  writeFileSync(passwd, `root:x:0:0::/root:/bin/sh\nqemu:x:${qemu}:${qemu}::${runtime}:/bin/sh\n`);
+  return [
+    { source: pod.emptyDir('container-disks'), destination: containerDisks },
+    { source: pod.emptyDir('hotplug-disks'), destination: hotplugDisks },
+    { source: pod.emptyDir('ephemeral-disks'), destination: ephemeralDisks },
+    { source: pod.emptyDir('libvirt-runtime'), destination: runtime },
+    { source: passwd, destination: '/etc/passwd' },
+    { source: '/dev/null', destination: '/dev/null' },
+    { source: '/sys', destination: '/sys' },
+  ];
+}
+
 /** The VirtualMachineInstance, without and with what is hotplugged. */
 function vmiOf(uid: string, pod: string, attachment: string) {
-  const container = { image: 'registry.example/kernel', ...kernelBoot };
+  const container = { image: 'registry.example/kernel', ...bootPaths };
   const volumes = [{ name: 'root', containerDisk: { image: 'registry.example/root' } }];
   const hotplugged = [
     { name: 'extra', containerDisk: { image: 'registry.example/extra', hotpluggable: true } },

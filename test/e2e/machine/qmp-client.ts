@@ -1,7 +1,4 @@
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
-import { Arrivals } from './arrivals.ts';
+import { SocketLines } from './socket-lines.ts';
 
 /** What QEMU says of a command that it did not carry out. */
 export class QmpError extends Error {
@@ -26,24 +23,19 @@ interface Message {
 
 /** QEMU's monitor: QMP over a UNIX socket, one JSON object per line (QEMU's docs/interop/qmp-spec). */
 export class QmpClient implements Disposable {
-  readonly #socket: Socket;
-  readonly #messages = new Arrivals<Message>();
+  readonly #messages: SocketLines<Message>;
   #commands = 0;
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    const lines = createInterface({ input: socket });
-    lines.on('line', (line) => this.#messages.push(JSON.parse(line)));
-    lines.once('close', () => this.#messages.end(new Error('QEMU has closed its monitor')));
-    socket.on('error', (error) => this.#messages.end(error));
+  private constructor(messages: SocketLines<Message>) {
+    this.#messages = messages;
   }
 
   /** Connects and leaves the negotiation of capabilities, after which commands are taken. */
   static async connect(path: string): Promise<QmpClient> {
-    const socket = connect(path);
-    await once(socket, 'connect');
-    const client = new QmpClient(socket);
-    await client.#messages.next(({ QMP }) => QMP, 'greeting');
+    const client = new QmpClient(
+      await SocketLines.connect<Message>(path, (text) => JSON.parse(text)),
+    );
+    await client.#messages.arrived.next(({ QMP }) => QMP, 'greeting');
     await client.execute('qmp_capabilities');
     return client;
   }
@@ -52,8 +44,8 @@ export class QmpClient implements Disposable {
   async execute(command: string, words: object = {}): Promise<unknown> {
     this.#commands += 1;
     const id = this.#commands;
-    this.#socket.write(`${JSON.stringify({ execute: command, arguments: words, id })}\n`);
-    const answer = await this.#messages.next(
+    this.#messages.write(JSON.stringify({ execute: command, arguments: words, id }));
+    const answer = await this.#messages.arrived.next(
       (message) => (message.id === id ? message : undefined),
       `answer to ${command}`,
     );
@@ -63,7 +55,7 @@ export class QmpClient implements Disposable {
 
   /** Waits for an event whose data has these values. */
   async event(name: string, data: Readonly<Record<string, unknown>> = {}): Promise<void> {
-    await this.#messages.next(
+    await this.#messages.arrived.next(
       (message) =>
         message.event === name &&
         Object.entries(data).every(([key, value]) => message.data?.[key] === value)
@@ -74,6 +66,6 @@ export class QmpClient implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#socket.destroy();
+    this.#messages[Symbol.dispose]();
   }
 }

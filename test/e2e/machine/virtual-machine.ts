@@ -3,20 +3,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VirtLauncher } from '../../../scripts/demo/virt-launcher.ts';
+import { kernelArguments, kernelBoot, overlay, runtime } from './paths.ts';
 import { QmpClient } from './qmp-client.ts';
 import { SerialConsole } from './serial-console.ts';
-
-/** Where QEMU has its sockets in the launcher's container. */
-const sockets = '/run/libvirt';
-
-/** Paths in the launcher's container. */
-export interface MachineFiles {
-  readonly kernel: string;
-  readonly initrd: string;
-  readonly kernelArguments: string;
-  /** A qcow2 overlay. */
-  readonly root: string;
-}
 
 /** QEMU without KVM, as uid 107 in the launcher pod, before its first instruction. */
 export class VirtualMachine implements AsyncDisposable {
@@ -37,8 +26,8 @@ export class VirtualMachine implements AsyncDisposable {
     this.console = console;
   }
 
-  static async start(launcher: VirtLauncher, files: MachineFiles): Promise<VirtualMachine> {
-    const [command, ...rest] = launcher.asQemu('qemu-system-x86_64', ...machine(files));
+  static async start(launcher: VirtLauncher): Promise<VirtualMachine> {
+    const [command, ...rest] = launcher.asQemu('qemu-system-x86_64', ...words);
     const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'pipe'] });
     const closed = once(child, 'close');
     let said = '';
@@ -46,7 +35,7 @@ export class VirtualMachine implements AsyncDisposable {
       said += chunk;
     });
     // Short names: a socket's path may have 107 bytes.
-    const directory = `/proc/${launcher.container.pid}/root${sockets}`;
+    const directory = `/proc/${launcher.container.pid}/root${runtime}`;
     await using failed = new AsyncDisposableStack();
     failed.defer(() => kill(child));
     while (!['qmp', 'serial'].every((name) => existsSync(`${directory}/${name}`))) {
@@ -93,16 +82,23 @@ function childrenOf({ pid }: ChildProcess): string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
 }
 
-function machine({ kernel, initrd, kernelArguments, root }: MachineFiles): string[] {
-  const disk = { driver: 'qcow2', 'node-name': 'root', file: { driver: 'file', filename: root } };
-  return [
-    ...['-machine', 'q35', '-accel', 'tcg', '-cpu', 'max', '-m', '256'],
-    ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none', '-S'],
-    ...['-kernel', kernel, '-initrd', initrd, '-append', kernelArguments],
-    ...['-chardev', `socket,id=serial,path=${sockets}/serial,server=on,wait=off`],
-    ...['-serial', 'chardev:serial'],
-    ...['-qmp', `unix:${sockets}/qmp,server=on,wait=off`],
-    ...['-blockdev', JSON.stringify(disk), '-device', 'virtio-blk-pci,drive=root,serial=root'],
-    ...['-device', 'virtio-scsi-pci,id=scsi0'],
-  ];
-}
+/** The root disk is the overlay; kernel and initrd are those that were mounted. */
+const disk = { driver: 'qcow2', 'node-name': 'root', file: { driver: 'file', filename: overlay } };
+
+const words = [
+  ...['-machine', 'q35', '-accel', 'tcg', '-cpu', 'max', '-m', '256'],
+  ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none', '-S'],
+  ...[
+    '-kernel',
+    `${kernelBoot}/vmlinuz`,
+    '-initrd',
+    `${kernelBoot}/initrd`,
+    '-append',
+    kernelArguments,
+  ],
+  ...['-chardev', `socket,id=serial,path=${runtime}/serial,server=on,wait=off`],
+  ...['-serial', 'chardev:serial'],
+  ...['-qmp', `unix:${runtime}/qmp,server=on,wait=off`],
+  ...['-blockdev', JSON.stringify(disk), '-device', 'virtio-blk-pci,drive=root,serial=root'],
+  ...['-device', 'virtio-scsi-pci,id=scsi0'],
+];

@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { Arrivals } from './arrivals.ts';
+
+/** A UNIX socket that lines are read from and written to. */
+export class SocketLines<Line> implements Disposable {
+  readonly #socket: Socket;
+  readonly arrived = new Arrivals<Line>();
+
+  private constructor(socket: Socket, parse: (text: string) => Line) {
+    this.#socket = socket;
+    const lines = createInterface({ input: socket });
+    lines.on('line', (text) => this.arrived.push(parse(text)));
+    // The interface passes on the errors of its input, as when QEMU is killed.
+    lines.on('error', (error) => this.arrived.end(error));
+    lines.once('close', () => this.arrived.end(new Error('QEMU has closed the socket')));
+  }
+
+  static async connect<Line>(
+    path: string,
+    parse: (text: string) => Line,
+  ): Promise<SocketLines<Line>> {
+    const socket = connect(path);
+    await once(socket, 'connect');
+    return new SocketLines(socket, parse);
+  }
+
+  write(line: string): void {
+    this.#socket.write(`${line}\n`);
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+  }
+}
