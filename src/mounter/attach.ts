@@ -44,7 +44,7 @@ export async function attach(
 /** @returns undefined where the kernel cannot clone a mount and set its attributes */
 async function transfer(
   host: Host,
-  { attributes, sourcePath }: Artifact,
+  { attributes, sourcePath, origin }: Artifact,
   {
     from,
     source,
@@ -62,8 +62,16 @@ async function transfer(
     });
   } catch (error) {
     if (hasCode(error, 'ENOSYS')) return undefined;
-    const isMove = error instanceof SyscallError && error.syscall === 'move_mount';
-    throw isMove ? ofOtherNamespace(error, host, target) : error;
+    if (!(error instanceof SyscallError)) throw error;
+    if (error.syscall === 'move_mount') throw explained(error, host, target);
+    if (error.syscall === 'open_tree' && error.code === 'EINVAL') {
+      throw new MounterError(
+        'EHOSTILE',
+        `${sourcePath} of ${origin} is on no mount of its container any more: somebody has unmounted it since it was opened`,
+        { cause: error },
+      );
+    }
+    throw error;
   }
 }
 
@@ -79,12 +87,19 @@ async function bindTo(
     try {
       await thread.bind(mountNamespace, source.number, stage, place.number, attributes, path);
     } catch (error) {
-      throw ofOtherNamespace(error, host, target);
+      throw explained(error, host, target);
     }
   });
 }
 
-function ofOtherNamespace(cause: unknown, { mountNamespace }: Host, { path }: Target): unknown {
+function explained(cause: unknown, { mountNamespace }: Host, { path }: Target): unknown {
+  if (hasCode(cause, 'ENOENT', 'ENOTDIR')) {
+    return new MounterError(
+      'EHOSTILE',
+      `${path} was taken away by somebody while it was mounted (${messageOf(cause)})`,
+      { cause },
+    );
+  }
   if (!hasCode(cause, 'EINVAL')) return cause;
   return new MounterError(
     'EUNSUPPORTED',

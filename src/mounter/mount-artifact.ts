@@ -1,4 +1,6 @@
+import type { Descriptor } from '../kernel/descriptor.ts';
 import { isSameFile, statx } from '../kernel/statx.ts';
+import { hasCode } from '../kernel/syscall-error.ts';
 import type { Artifact } from './artifact.ts';
 import { attach } from './attach.ts';
 import type { Host } from './host.ts';
@@ -54,12 +56,21 @@ export async function mountArtifact(
   ) {
     return 'mounted';
   }
-  if (mount) await host.thread.detach(host.mountNamespace, mount.number, target.path);
+  if (mount) await detachAgain(host, mount, target);
   else await target.detach(host);
   throw new MounterError(
     'EHOSTILE',
     `${target.path} was changed by somebody while it was mounted: the mount is taken away again`,
   );
+}
+
+/** The mount that was attached a moment ago; it is gone already (EINVAL) where a tenant has removed its place. */
+async function detachAgain(host: Host, mount: Descriptor, target: Target): Promise<void> {
+  try {
+    await host.thread.detach(host.mountNamespace, mount.number, target.path);
+  } catch (error) {
+    if (!hasCode(error, 'EINVAL')) throw error;
+  }
 }
 
 /** @throws MounterError EHOSTILE where what is mounted is neither the artifact nor what was mounted for it before */

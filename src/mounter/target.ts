@@ -91,7 +91,8 @@ export class Target implements Disposable {
         resolve: RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
       });
     } catch (error) {
-      if (!hasCode(error, 'EEXIST')) throw error;
+      // ENOENT: the directory has been removed since it was opened.
+      if (!hasCode(error, 'EEXIST', 'ENOENT')) throw error;
     }
   }
 
@@ -101,12 +102,23 @@ export class Target implements Disposable {
       const found = this.#lookAtPlace();
       using file = found?.file;
       if (file === undefined || !found?.status.isMountRoot) return count;
-      await host.thread.detach(host.mountNamespace, file.number, this.path);
+      try {
+        await host.thread.detach(host.mountNamespace, file.number, this.path);
+      } catch (error) {
+        // The mounts on a name go with it, when it is removed in another namespace (unlink(2) in a container).
+        if (!hasCode(error, 'EINVAL') || this.#isStillThere(found.status)) throw error;
+      }
     }
     throw new MounterError(
       'EUNSUPPORTED',
       `${this.path} is still a mount after ${stacked} were taken away`,
     );
+  }
+
+  #isStillThere({ mountId }: FileStatus): boolean {
+    const found = this.#lookAtPlace();
+    using _file = found?.file;
+    return found?.status.mountId === mountId;
   }
 
   /** Removes the empty place once nothing is mounted on it. What a tenant has put there instead stays. */
