@@ -29,7 +29,7 @@ export class VirtLauncher implements AsyncDisposable {
     this.rules = rules;
   }
 
-  /** @param mounts of the container, besides its socket's */
+  /** @param mounts of the container, besides its sockets and its only device */
   static async start(
     node: NodeDirectories,
     pod: PodDirectories,
@@ -45,7 +45,11 @@ export class VirtLauncher implements AsyncDisposable {
       image: '/',
       scratch: node.scratch(),
       argv: ['sh', '-c', monitor, process.execPath, listen],
-      mounts: [{ source: sockets, destination: '/sockets' }, ...mounts],
+      mounts: [
+        { source: '/dev/null', destination: '/dev/null' },
+        { source: sockets, destination: '/sockets' },
+        ...mounts,
+      ],
       prefix: cgroup.command,
       hostToContainer: true,
       asRoot: true,

@@ -77,7 +77,6 @@ function mounts({ directories }: TestNode, pod: PodDirectories): ContainerMount[
     { source: pod.emptyDir('ephemeral-disks'), destination: ephemeralDisks },
     { source: pod.emptyDir('libvirt-runtime'), destination: runtime },
     { source: passwd, destination: '/etc/passwd' },
-    { source: '/dev/null', destination: '/dev/null' },
     { source: '/sys', destination: '/sys' },
   ];
 }
