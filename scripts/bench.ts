@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { benchHolder } from './bench/holder/index.ts';
 import { machine } from './bench/machine.ts';
+import { benchMounter } from './bench/mounter/index.ts';
 import { Run } from './bench/run.ts';
 import { resultTables, targetTable } from './bench/tables.ts';
 import { targets } from './bench/targets.ts';
@@ -25,6 +26,7 @@ async function bench(): Promise<void> {
   const scratch = mkdtempSync(join(import.meta.dirname, '../dist/.bench-'));
   try {
     await benchHolder(run, scratch);
+    await benchMounter(run, scratch);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

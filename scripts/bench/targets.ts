@@ -1,5 +1,7 @@
 import type { Result } from './comparison.ts';
 import { emptyScript, official, ours } from './holder/programs.ts';
+import { library, mountLoop, mountProgram } from './mounter/disks.ts';
+import { verbs } from './mounter/library-process.ts';
 import { numberText } from './number-text.ts';
 
 /** A figure that is to be reached. */
@@ -67,6 +69,26 @@ const goals: readonly Goal[] = [
     most: 0,
     measured: (median) => median('refused', ours),
   },
+  {
+    figure: 'mount of a disk (of 10), how many times less CPU than mount(8)',
+    unit: 'times',
+    least: 10,
+    measured: (median) =>
+      ratio(median('mount-cpu-10', mountProgram), median('mount-cpu-10', library)),
+  },
+  {
+    figure: 'the same, against the bare C loop',
+    unit: 'times',
+    most: 3,
+    measured: (median) => ratio(median('mount-cpu-10', library), median('mount-cpu-10', mountLoop)),
+  },
+  ...verbs.map((verb) => ({
+    figure: `${verb}: CPU per disk with 1,000 disks, against 10`,
+    unit: 'times',
+    most: 1.2,
+    measured: (median: Median) =>
+      ratio(median(`${verb}-cpu-1000`, library), median(`${verb}-cpu-10`, library)),
+  })),
 ];
 
 /** What of the goals was measured. */

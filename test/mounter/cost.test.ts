@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { OtherMounts } from '../../scripts/bench/mounter/other-mounts.ts';
 import { manifest, TestNode, vmi } from '../support/launcher.ts';
-import { OtherMounts } from '../support/other-mounts.ts';
 import { skipUnless } from '../support/requirements.ts';
 
 const command = join(import.meta.dirname, '../../bin/container-disk-mounter.ts');
