@@ -5,6 +5,7 @@ import { guide } from './guide.ts';
 import { containerDisks, overlay } from './paths.ts';
 import type { Pods } from './pods.ts';
 
+/** Runs the mounter's command; it has to exit 0. */
 export function succeeds(
   t: Test,
   mounter: MounterCommand,
@@ -18,7 +19,7 @@ export function succeeds(
 /** Mounts what the machine starts with, and makes its overlay as the guide says. */
 export function mounted(t: Test, { node, vmi, launcher }: Pods): MounterCommand {
   const mounter = new MounterCommand(node.directories, vmi.plain);
-  succeeds(t, mounter, 'ready', '--timeout', '10s');
+  succeeds(t, mounter, 'ready', '--timeout', '60s');
   succeeds(t, mounter, 'mount');
   const backing = ['-b', `${containerDisks}/disk_0.img`, '-F', 'qcow2'];
   const create = ['qemu-img', 'create', '-f', 'qcow2', ...backing, overlay];

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Arrivals } from './arrivals.ts';
 
 /** A UNIX socket that lines are read from and written to. */
@@ -21,9 +22,7 @@ export class SocketLines<Line> implements Disposable {
     path: string,
     parse: (text: string) => Line,
   ): Promise<SocketLines<Line>> {
-    const socket = connect(path);
-    await once(socket, 'connect');
-    return new SocketLines(socket, parse);
+    return new SocketLines(await connected(path), parse);
   }
 
   write(line: string): void {
@@ -32,5 +31,20 @@ export class SocketLines<Line> implements Disposable {
 
   [Symbol.dispose](): void {
     this.#socket.destroy();
+  }
+}
+
+/** Connects, once whoever has made the socket listens on it. */
+async function connected(path: string): Promise<Socket> {
+  for (let attempt = 0; ; attempt += 1) {
+    const socket = connect(path);
+    try {
+      await once(socket, 'connect');
+      return socket;
+    } catch (error) {
+      const isEarly = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+      if (!isEarly || attempt === 1000) throw error;
+      await sleep(5);
+    }
   }
 }

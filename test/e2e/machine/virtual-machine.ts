@@ -9,27 +9,28 @@ import { SerialConsole } from './serial-console.ts';
 
 /** QEMU without KVM, as uid 107 in the launcher pod, before its first instruction. */
 export class VirtualMachine implements AsyncDisposable {
+  /** `nsenter`, whose child is QEMU. */
   readonly #child: ChildProcess;
-  readonly #closed: Promise<unknown>;
+  readonly #exit: Promise<unknown>;
   readonly qmp: QmpClient;
   readonly console: SerialConsole;
 
   private constructor(
     child: ChildProcess,
-    closed: Promise<unknown>,
+    exit: Promise<unknown>,
     qmp: QmpClient,
     console: SerialConsole,
   ) {
     this.#child = child;
-    this.#closed = closed;
+    this.#exit = exit;
     this.qmp = qmp;
     this.console = console;
   }
 
   static async start(launcher: VirtLauncher): Promise<VirtualMachine> {
-    const [command, ...rest] = launcher.asQemu('qemu-system-x86_64', ...words);
+    const [command, ...rest] = launcher.asQemu('qemu-system-x86_64', ...options);
     const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'pipe'] });
-    const closed = once(child, 'close');
+    const exit = once(child, 'exit');
     let said = '';
     child.stderr.on('data', (chunk) => {
       said += chunk;
@@ -37,7 +38,7 @@ export class VirtualMachine implements AsyncDisposable {
     // Short names: a socket's path may have 107 bytes.
     const directory = `/proc/${launcher.container.pid}/root${runtime}`;
     await using failed = new AsyncDisposableStack();
-    failed.defer(() => kill(child));
+    failed.defer(() => void child.kill('SIGKILL'));
     while (!['qmp', 'serial'].every((name) => existsSync(`${directory}/${name}`))) {
       if (child.exitCode !== null) throw new Error(`QEMU did not start: ${said}`);
       await sleep(5);
@@ -45,13 +46,14 @@ export class VirtualMachine implements AsyncDisposable {
     const console = failed.use(await SerialConsole.connect(`${directory}/serial`));
     const qmp = failed.use(await QmpClient.connect(`${directory}/qmp`));
     failed.move();
-    return new VirtualMachine(child, closed, qmp, console);
+    return new VirtualMachine(child, exit, qmp, console);
   }
 
   /** QEMU's lines in `/proc/<pid>/status`, by their names. */
   status(): Map<string, string> {
-    const [pid = ''] = childrenOf(this.#child);
-    const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const { pid } = this.#child;
+    const child = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    const text = readFileSync(`/proc/${child}/status`, 'utf8');
     return new Map(
       text.split('\n').map((line) => [line.split(':')[0] ?? '', line.split('\t')[1] ?? '']),
     );
@@ -59,43 +61,27 @@ export class VirtualMachine implements AsyncDisposable {
 
   /** The exit code of QEMU, once it has ended. */
   async ended(): Promise<number | null> {
-    await this.#closed;
+    await this.#exit;
     return this.#child.exitCode;
   }
 
+  /** Ends what waits for QEMU; QEMU itself ends with the launcher's container at the latest. */
   async [Symbol.asyncDispose](): Promise<void> {
-    kill(this.#child);
-    await this.#closed;
+    this.#child.kill('SIGKILL');
+    await this.#exit;
     this.qmp[Symbol.dispose]();
     this.console[Symbol.dispose]();
   }
 }
 
-/** Ends QEMU, and `nsenter`, which waits for it. */
-function kill(child: ChildProcess): void {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  for (const pid of childrenOf(child)) process.kill(Number(pid), 'SIGKILL');
-  child.kill('SIGKILL');
-}
-
-function childrenOf({ pid }: ChildProcess): string[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-}
-
 /** The root disk is the overlay; kernel and initrd are those that were mounted. */
 const disk = { driver: 'qcow2', 'node-name': 'root', file: { driver: 'file', filename: overlay } };
 
-const words = [
+const options = [
   ...['-machine', 'q35', '-accel', 'tcg', '-cpu', 'max', '-m', '256'],
   ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none', '-S'],
-  ...[
-    '-kernel',
-    `${kernelBoot}/vmlinuz`,
-    '-initrd',
-    `${kernelBoot}/initrd`,
-    '-append',
-    kernelArguments,
-  ],
+  ...['-kernel', `${kernelBoot}/vmlinuz`, '-initrd', `${kernelBoot}/initrd`],
+  ...['-append', kernelArguments],
   ...['-chardev', `socket,id=serial,path=${runtime}/serial,server=on,wait=off`],
   ...['-serial', 'chardev:serial'],
   ...['-qmp', `unix:${runtime}/qmp,server=on,wait=off`],
