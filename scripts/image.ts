@@ -9,6 +9,7 @@ import { OpenedFiles } from './image/opened-files.ts';
 import { writeImage } from './image/output.ts';
 import { programImage } from './image/program-image.ts';
 import { parseReference, referenceText } from './image/reference.ts';
+import { sourceDate } from './image/source-date.ts';
 
 interface Options {
   readonly disk?: string;
@@ -18,16 +19,6 @@ interface Options {
 }
 
 const images = join(import.meta.dirname, '../dist/images');
-
-/** The time of the image and of its files: https://reproducible-builds.org/specs/source-date-epoch/ */
-function sourceDate(): Date {
-  const text = process.env['SOURCE_DATE_EPOCH'] ?? '0';
-  // The header of a tar archive has eleven octal digits for it.
-  if (!/^\d{1,10}$/.test(text) || Number(text) > 0o77777777777) {
-    throw new ImageError('EUSAGE', `SOURCE_DATE_EPOCH is "${text}", and not a number of seconds`);
-  }
-  return new Date(Number(text) * 1000);
-}
 
 /** `/srv/Fedora 42.qcow2` → `fedora-42` */
 function nameOf(disk: string): string {
@@ -47,7 +38,7 @@ async function makeImage({ disk, name, output, architecture = 'amd64' }: Options
     );
   }
   const steps = new Steps();
-  const created = sourceDate();
+  const created = sourceDate() ?? new Date(0);
   const reference = parseReference(
     name ?? (disk === undefined ? `container-disk:${packageJson.version}` : nameOf(disk)),
   );

@@ -1,20 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { manifest, TestNode } from './support/launcher.ts';
+import { otherNode } from './support/other-node.ts';
 import { skipUnless } from './support/requirements.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
 const root = join(import.meta.dirname, '..');
-
-/** The machine's own Node.js, which may be older; else the one that runs this. */
-function otherNode(): string {
-  const directories = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .filter((name) => !name.includes('node_modules'));
-  return directories.map((name) => join(name, 'node')).find(existsSync) ?? process.execPath;
-}
 
 t.test(
   'the library as a package has it',

@@ -33,7 +33,7 @@ t.test('the image of the program', async (t) => {
   t.match(executable?.header, { type: 'file', mode: 0o755, uid: 0, gid: 0 });
   t.ok(executable?.content.equals(readFileSync(program)), 'the program that was built');
   t.match(entries.get('usr/bin/cp')?.header, { type: 'symlink', linkname: 'container-disk' });
-  for (const path of ['container-disk', 'node.js']) {
+  for (const path of ['container-disk', 'commander', 'node.js']) {
     t.ok((entries.get(`licenses/${path}`)?.content.length ?? 0) > 1000, `licence of ${path}`);
   }
   for (const [path, { header }] of entries) {
