@@ -84,6 +84,13 @@ export class DiskNode implements AsyncDisposable {
     return this.#container.pid;
   }
 
+  /** peers/mount-loop.c for all of its disks. */
+  loopCommand(program: string): [command: string, ...argv: string[]] {
+    const list = this.file('targets');
+    writeFileSync(list, this.targets.map((target) => `${target}\n`).join(''));
+    return [program, String(this.pid), diskPath, list];
+  }
+
   /** A file of the node's own. */
   file(name: string): string {
     return join(this.#directories.root, name);

@@ -118,10 +118,8 @@ function byPrograms({ measure }: MountPeers, node: DiskNode): Reading {
 }
 
 function byLoop(peers: MountPeers, node: DiskNode): Reading {
-  const list = node.file('targets');
-  writeFileSync(list, node.targets.map((target) => `${target}\n`).join(''));
-  const argv = [String(node.pid), 'disk/disk.img', list];
-  const output = execFileSync(peers.mountLoop, argv, { encoding: 'utf8' });
+  const [command, ...argv] = node.loopCommand(peers.mountLoop);
+  const output = execFileSync(command, argv, { encoding: 'utf8' });
   const [mountCpu, mountTime, unmountCpu, unmountTime] = output
     .split(' ')
     .map((nanoseconds) => Number(nanoseconds) / 1000 / node.disks);

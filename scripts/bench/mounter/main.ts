@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { compile } from '../compile.ts';
 import { Run, type RunOptions } from '../run.ts';
+import { calls } from './calls.ts';
 import { counts } from './counts.ts';
 import { DiskNode } from './disk-node.ts';
 import { disks } from './disks.ts';
@@ -18,6 +19,8 @@ async function main({ scratch, ...options }: RunOptions & { readonly scratch: st
   for (const count of counts) nodes.push(cleanup.use(await DiskNode.start(count, scratch)));
   const library = cleanup.use(new LibraryProcess());
   await run.measure('disks', () => disks(nodes, library, peers));
+  const hundred = nodes.find((node) => node.disks === 100);
+  if (hundred) await run.measure('calls', () => calls(hundred, peers));
   return run.results;
 }
 

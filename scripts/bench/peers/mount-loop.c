@@ -59,9 +59,11 @@ static void unmount(const char *target)
 		fail(target);
 }
 
-static void each(FILE *list, void (*work)(const char *))
+static void each(FILE *list, void (*work)(const char *), const char *begin, const char *end)
 {
 	char path[PATH_MAX];
+	/* For strace(1). */
+	access(begin, F_OK);
 	long long cpu = now(CLOCK_PROCESS_CPUTIME_ID), elapsed = now(CLOCK_MONOTONIC);
 	rewind(list);
 	while (fgets(path, sizeof path, list) != NULL) {
@@ -69,6 +71,7 @@ static void each(FILE *list, void (*work)(const char *))
 		work(path);
 	}
 	printf("%lld %lld ", now(CLOCK_PROCESS_CPUTIME_ID) - cpu, now(CLOCK_MONOTONIC) - elapsed);
+	access(end, F_OK);
 }
 
 int main(int count, char **arguments)
@@ -84,8 +87,8 @@ int main(int count, char **arguments)
 	source = open(path, O_PATH | O_CLOEXEC);
 	if (container < 0 || host < 0 || source < 0)
 		fail(path);
-	each(list, mount_on);
-	each(list, unmount);
+	each(list, mount_on, "/benchmark/mount/begin", "/benchmark/mount/end");
+	each(list, unmount, "/benchmark/unmount/begin", "/benchmark/unmount/end");
 	putchar('\n');
 	return 0;
 }
