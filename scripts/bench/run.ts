@@ -3,7 +3,7 @@ import { type Comparison, compare, type Result } from './comparison.ts';
 /** What is compared, by the program that it is about. */
 export const groups = {
   holder: ['start', 'no-op', 'copy', 'size', 'idle', 'connections'],
-  mounter: ['disks', 'calls'],
+  mounter: ['process', 'disks', 'other-mounts', 'calls', 'hotplug'],
 } as const;
 
 export type Group = keyof typeof groups;

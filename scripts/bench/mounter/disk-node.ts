@@ -91,6 +91,20 @@ export class DiskNode implements AsyncDisposable {
     return [program, String(this.pid), diskPath, list];
   }
 
+  /** The options for the command. */
+  get arguments(): string[] {
+    return [
+      ...['--kubelet-dir', this.#directories.kubelet],
+      ...['--state-dir', this.file('state')],
+      ...['--host-mount-namespace', '/proc/self/ns/mnt'],
+    ];
+  }
+
+  /** A path in a directory of the node's own where nothing is yet. */
+  newDirectory(): string {
+    return this.#directories.scratch();
+  }
+
   /** A file of the node's own. */
   file(name: string): string {
     return join(this.#directories.root, name);

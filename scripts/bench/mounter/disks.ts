@@ -45,11 +45,8 @@ export function disks(
   process: LibraryProcess,
   peers: MountPeers,
 ): Comparison {
-  const on = (measure: (node: DiskNode) => Reading | Promise<Reading>) => async () => {
-    const all: Reading[] = [];
-    for (const node of nodes) all.push(await severalTimes(node, measure));
-    return Object.assign({}, ...all) as Reading;
-  };
+  const on = (measure: (node: DiskNode) => Reading | Promise<Reading>) => () =>
+    severalTimes(nodes, measure);
   return {
     name: 'disks',
     figures: figures(nodes.map((node) => node.disks)),
@@ -66,15 +63,17 @@ export function disks(
   };
 }
 
-/** @returns medians */
-async function severalTimes(
-  node: DiskNode,
-  measure: (node: DiskNode) => Reading | Promise<Reading>,
+/** Measures on each node, on those with few disks several times. @returns medians */
+export async function severalTimes<Node extends { readonly disks: number }>(
+  nodes: readonly Node[],
+  measure: (node: Node) => Reading | Promise<Reading>,
 ): Promise<Reading> {
   const found = new Map<string, number[]>();
-  for (let done = 0; done < leastDisks; done += node.disks) {
-    for (const [figure, value] of Object.entries(await measure(node))) {
-      found.set(figure, [...(found.get(figure) ?? []), value]);
+  for (const node of nodes) {
+    for (let done = 0; done < leastDisks; done += node.disks) {
+      for (const [figure, value] of Object.entries(await measure(node))) {
+        found.set(figure, [...(found.get(figure) ?? []), value]);
+      }
     }
   }
   return Object.fromEntries(
@@ -82,7 +81,10 @@ async function severalTimes(
   );
 }
 
-export async function byLibrary(process: LibraryProcess, node: DiskNode): Promise<Reading> {
+export async function byLibrary(
+  process: LibraryProcess,
+  node: Pick<DiskNode, 'options' | 'manifests' | 'disks'>,
+): Promise<Reading> {
   const reading: Record<string, number> = {};
   for (const verb of verbs) {
     const { options, manifests, disks: expected } = node;
