@@ -77,8 +77,8 @@ export class VirtLauncher implements AsyncDisposable {
   }
 }
 
-/** As a runtime does: only /dev/null may be used. */
-function denyDevices(cgroup: PodCgroup, version: 'v1' | 'v2'): () => string {
+/** As a runtime does: only /dev/null may be used. @returns what reads the rules that are in force */
+export function denyDevices(cgroup: PodCgroup, version: 'v1' | 'v2'): () => string {
   if (version === 'v1') {
     cgroup.write('devices.deny', 'a');
     cgroup.write('devices.allow', 'c 1:3 rwm');

@@ -6,7 +6,7 @@ import { checksumOf } from './disk/checksum.ts';
 import { reopenForReading } from './disk-in-image.ts';
 import type { Host } from './host.ts';
 import { launcherOf } from './launcher-of.ts';
-import { MounterError, messageOf } from './mounter-error.ts';
+import { MounterError, reasonOf } from './mounter-error.ts';
 import type { RunContext } from './run-context.ts';
 
 /** CRC-32 of what a volume's image holds, beside the one in status. */
@@ -35,7 +35,7 @@ export async function checksums(
       reports.push(...(await checksumsOf(host, pod, wanted, signal)));
     } catch (error) {
       signal?.throwIfAborted();
-      const reason = error instanceof Error ? error : new Error(messageOf(error));
+      const reason = reasonOf(error);
       reports.push({ volume: volumeName(wanted), error: reason });
     }
   }

@@ -8,7 +8,7 @@ import type { Host } from './host.ts';
 import { processBehind } from './image-process.ts';
 import { podsOf } from './list.ts';
 import { podOf } from './mount-record.ts';
-import { messageOf } from './mounter-error.ts';
+import { reasonOf } from './mounter-error.ts';
 import { namesIn } from './names-in.ts';
 import type { RunContext } from './run-context.ts';
 import { clearStages } from './stage.ts';
@@ -39,7 +39,7 @@ export async function collectGarbage(
       reports.push(...(await collect()));
     } catch (error) {
       signal?.throwIfAborted();
-      const reason = error instanceof Error ? error : new Error(messageOf(error));
+      const reason = reasonOf(error);
       reports.push({ volume: '', target, outcome: 'failed', error: reason });
     }
   };

@@ -9,7 +9,7 @@ import { type Launcher, launcherOf } from './launcher-of.ts';
 import { mountArtifact, mountedAt, refuseOther } from './mount-artifact.ts';
 import { entryKey, type MountRecord, type RecordEntry, recordVersion } from './mount-record.ts';
 import { mountedFile } from './mounted-file.ts';
-import { messageOf } from './mounter-error.ts';
+import { reasonOf } from './mounter-error.ts';
 import type { MountReport, Prepared } from './prepared.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -141,6 +141,6 @@ function withKnownRule(entry: RecordEntry, known: RecordEntry | undefined): Reco
 }
 
 function failed(volume: string, kind: WantedVolume['kind'], error: unknown): MountReport {
-  const reason = error instanceof Error ? error : new Error(messageOf(error));
+  const reason = reasonOf(error);
   return { volume, kind, outcome: 'failed', error: reason };
 }

@@ -1,3 +1,5 @@
+import { ProcessGoneError } from '../kernel/process-handle.ts';
+
 /** What kept a volume, or a whole virtual machine, from being served. */
 export type MounterErrorCode =
   /** The launcher pod, a socket or an attachment pod is not there yet: try again later. */
@@ -33,4 +35,12 @@ export class MounterError extends Error {
 /** The sentence of any error, without a stack. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** What a report says of a failure. A process can end at any moment while it is looked at; that is EDEAD. */
+export function reasonOf(error: unknown): Error {
+  if (error instanceof ProcessGoneError) {
+    return new MounterError('EDEAD', error.message, { cause: error });
+  }
+  return error instanceof Error ? error : new Error(messageOf(error));
 }

@@ -8,7 +8,7 @@ import { sharedDevice } from './devices/recorded-device.ts';
 import { findMounted } from './find-mounted.ts';
 import type { Host } from './host.ts';
 import { entryKey, type MountRecord, podOf, type RecordEntry } from './mount-record.ts';
-import { MounterError, messageOf } from './mounter-error.ts';
+import { MounterError, reasonOf } from './mounter-error.ts';
 import type { RunContext } from './run-context.ts';
 import { type UnmountOutcome, unmountPlace } from './unmount-place.ts';
 
@@ -105,7 +105,7 @@ async function takeOneAway(
       return { ...about, outcome: await removeDevice(host, entry, isShared) };
     return { ...about, outcome: await unmountPlace(host, entry) };
   } catch (error) {
-    const reason = error instanceof Error ? error : new Error(messageOf(error));
+    const reason = reasonOf(error);
     return { ...about, outcome: 'failed', error: reason };
   }
 }
