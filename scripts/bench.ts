@@ -31,6 +31,10 @@ async function bench(): Promise<void> {
     rmSync(scratch, { recursive: true, force: true });
   }
   const { results } = run;
+  if (values.plot !== undefined) {
+    const { writePlots } = await import('./bench/plots.ts');
+    for (const path of await writePlots(results, values.plot)) run.tell(`wrote ${path}`);
+  }
   const reached = targets(results);
   if (values.output === 'json') {
     console.log(JSON.stringify({ machine: where, results, targets: reached }, undefined, 2));
