@@ -31,7 +31,8 @@ function copyItself(destination: string, { copyPath, op }: Options): void {
   copy('/proc/self/exe', programName, destination);
 }
 
-function containerDisk(): Command {
+/** The command line of the program under its own name. */
+export function containerDiskCommand(): Command {
   const program = new Command(programName)
     .description('Holds UNIX sockets that lead the host to the disk in this container image.')
     .version(packageJson.version)
@@ -76,7 +77,7 @@ function cp(): Command {
  * @param name the name that the program was started under
  */
 export async function run(name: string): Promise<void> {
-  const program = name === 'cp' ? cp() : containerDisk();
+  const program = name === 'cp' ? cp() : containerDiskCommand();
   for (const command of [program, ...program.commands]) {
     command
       .exitOverride()

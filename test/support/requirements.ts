@@ -26,6 +26,11 @@ const providers = {
     met: () => findCloudKernel() !== undefined,
     provide: 'apt-get install linux-image-cloud-amd64, which the next boot may choose',
   },
+  man: { met: () => onPath('man'), provide: 'apt-get install man-db' },
+  groff: { met: () => onPath('groff'), provide: 'apt-get install groff-base' },
+  mandoc: { met: () => onPath('mandoc'), provide: 'apt-get install mandoc' },
+  zsh: { met: () => onPath('zsh'), provide: 'apt-get install zsh' },
+  fish: { met: () => onPath('fish'), provide: 'apt-get install fish' },
   fuse: { met: () => existsSync('/dev/fuse') && onPath('perl'), provide: 'modprobe fuse' },
   containerd: {
     met: () => onPath('containerd') && onPath('ctr') && onPath('runc'),
