@@ -6,7 +6,7 @@ import type { RunningHolder } from './running-holder.ts';
 const megabyte = 1e6;
 const connections = 10_000;
 
-/** One client that connects again and again, waiting each time until the holder has closed the connection. */
+/** A client in C that connects again and again, 16 at a time, until the holder has closed all of them. */
 export function connecting(
   { connect }: HolderPrograms,
   holders: ReadonlyMap<HolderProgram, RunningHolder>,
