@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { MountTable } from './mount-table.ts';
 import type { MountinfoEntry } from './mountinfo.ts';
 
 /** A line of `/proc/<pid>/cgroup` (cgroups(7)). */
@@ -25,6 +26,22 @@ export function parseCgroup(text: string): CgroupMembership[] {
       path,
     };
   });
+}
+
+let mounts: readonly MountinfoEntry[] | undefined;
+
+/**
+ * The mounts of cgroup hierarchies in the mount namespace of this process, in the order of mountinfo. They are looked
+ * up once, as a host can have thousands of other mounts.
+ *
+ * @param again whether they are looked up anew
+ */
+export function cgroupMounts(again: boolean): readonly MountinfoEntry[] {
+  if (mounts === undefined || again) {
+    const table = MountTable.read('/proc/self');
+    mounts = [...table.ofType('cgroup2'), ...table.ofType('cgroup')];
+  }
+  return mounts;
 }
 
 /**

@@ -99,8 +99,12 @@ function tag(field: string): [string, string] {
   return colon < 0 ? [field, ''] : [field.slice(0, colon), field.slice(colon + 1)];
 }
 
+/** Neither escaped nor a byte above 127, as nearly every field is. */
+const plain = /^[\x21-\x5b\x5d-\x7e]*$/;
+
 /** The kernel writes space, tab, newline, backslash and, as of Linux 5.10, `#` as a backslash and three octal digits. */
 function unescapeOctal(field: string): string {
+  if (plain.test(field)) return field;
   const bytes = field.includes('\\')
     ? field.replace(/\\([0-3][0-7]{2})/g, (_, octal: string) =>
         String.fromCharCode(Number.parseInt(octal, 8)),

@@ -48,6 +48,10 @@ const texts: Record<string, string> = {
   EXDEV: 'the path leads to another file system or out of its root',
 };
 
+/** Node.js makes a new map of all errors at every call, and some errors here are quite usual. */
+let errorMap: ReturnType<typeof getSystemErrorMap> | undefined;
+
 function errnoText(errno: number, code: string): string {
-  return texts[code] ?? getSystemErrorMap().get(-errno)?.[1] ?? 'system call failed';
+  errorMap ??= getSystemErrorMap();
+  return texts[code] ?? errorMap.get(-errno)?.[1] ?? 'system call failed';
 }

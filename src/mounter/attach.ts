@@ -118,7 +118,7 @@ function namespaceOf(process: ProcessHandle, origin: string): Descriptor {
 }
 
 function seenByHost(host: Host, { process, source, sourcePath, origin }: Artifact): Descriptor {
-  const seen = hostView(host, process, source, host.mountTable());
+  const seen = hostView(host, process, source, host.mountTable().entries);
   if (seen) return seen;
   throw new MounterError(
     'EUNSUPPORTED',

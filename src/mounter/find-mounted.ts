@@ -1,6 +1,6 @@
 import { constants, readlinkSync } from 'node:fs';
 import type { Descriptor } from '../kernel/descriptor.ts';
-import type { MountinfoEntry } from '../kernel/mountinfo.ts';
+import type { MountTable } from '../kernel/mount-table.ts';
 import { statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import { parseHotplugTargetName } from '../kubevirt/entry-names.ts';
@@ -19,7 +19,7 @@ import { namesIn } from './names-in.ts';
 export function findMounted(
   host: Host,
   pod: string,
-  table: readonly MountinfoEntry[] = host.mountTable(),
+  table: MountTable = host.mountTable(),
 ): RecordEntry[] {
   const launcher = new LauncherPod(pod, host.layout);
   const disks = launcher.containerDisks.directory;
@@ -35,17 +35,13 @@ export function findMounted(
   return [...new Map(entries.map((entry) => [entryKey(entry), entry])).values()];
 }
 
-function mountsBelow(
-  host: Host,
-  components: readonly string[],
-  table: readonly MountinfoEntry[],
-): RecordEntry[] {
+function mountsBelow(host: Host, components: readonly string[], table: MountTable): RecordEntry[] {
   using directory = host.openDirectory(components);
   if (directory === undefined) return [];
-  const prefix = `${readlinkSync(directory.path)}/`;
+  const path = readlinkSync(directory.path);
   return table
-    .filter(({ mountPoint }) => mountPoint.startsWith(prefix))
-    .map(({ mountPoint }) => mountPoint.slice(prefix.length).split('/'))
+    .below(path)
+    .map(({ mountPoint }) => mountPoint.slice(path.length + 1).split('/'))
     .sort(innermostFirst)
     .map((entry) => ({
       volume: entry.at(-1) ?? '',

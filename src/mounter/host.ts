@@ -1,7 +1,7 @@
 import { constants, readlinkSync } from 'node:fs';
 import { Descriptor } from '../kernel/descriptor.ts';
+import { MountTable } from '../kernel/mount-table.ts';
 import { type MountNamespace, MountThread } from '../kernel/mount-thread.ts';
-import { type MountinfoEntry, readMountinfo } from '../kernel/mountinfo.ts';
 import { O_PATH } from '../kernel/open-flags.ts';
 import {
   openat2,
@@ -72,7 +72,7 @@ export class Host implements AsyncDisposable {
   }
 
   /** mountinfo of the host: that of the process whose namespace it is. Its length is that of the mount table. */
-  mountTable(): MountinfoEntry[] {
+  mountTable(): MountTable {
     const [, process] = /^(.+)\/ns\/mnt$/.exec(this.#mountNamespace) ?? [];
     if (process === undefined) {
       throw new MounterError(
@@ -81,7 +81,7 @@ export class Host implements AsyncDisposable {
       );
     }
     try {
-      return readMountinfo(process);
+      return MountTable.read(process);
     } catch (cause) {
       throw new MounterError(
         'EUNSUPPORTED',

@@ -37,7 +37,7 @@ export async function inspect(host: Host, path: string): Promise<SocketReport> {
   const socket = resolve(path);
   try {
     using opened = Descriptor.open(socket, O_PATH | constants.O_NOFOLLOW);
-    return await inspectOpened(host, opened, socket, host.mountTable());
+    return await inspectOpened(host, opened, socket, host.mountTable().entries);
   } catch (error) {
     return { socket, mountedAt: [], reason: messageOf(error) };
   }

@@ -1,4 +1,4 @@
-import type { MountinfoEntry } from '../kernel/mountinfo.ts';
+import type { MountTable } from '../kernel/mount-table.ts';
 import { statx } from '../kernel/statx.ts';
 import { parseSocketName } from '../kubevirt/entry-names.ts';
 import { LauncherPod } from '../kubevirt/launcher-pod.ts';
@@ -65,11 +65,7 @@ export async function list(host: Host, signal: AbortSignal | undefined): Promise
 }
 
 /** A pod that cannot be looked at keeps no other from being listed. */
-async function listPod(
-  host: Host,
-  pod: string,
-  table: readonly MountinfoEntry[],
-): Promise<Listing> {
+async function listPod(host: Host, pod: string, table: MountTable): Promise<Listing> {
   try {
     const sockets = await socketsOf(host, pod, table);
     return { sockets, hotplugged: await hotpluggedInto(host, pod, table) };
@@ -86,11 +82,7 @@ export function podsOf(host: Host): string[] {
   return namesIn(pods).filter(isUid).sort();
 }
 
-async function socketsOf(
-  host: Host,
-  pod: string,
-  table: readonly MountinfoEntry[],
-): Promise<ListedSocket[]> {
+async function socketsOf(host: Host, pod: string, table: MountTable): Promise<ListedSocket[]> {
   const { containerDisks, attachmentDisks, hotplugContainerDisks } = host.layout;
   const found: ListedSocket[] = [];
   for (const name of new Set([containerDisks, ...attachmentDisks, hotplugContainerDisks])) {
@@ -105,7 +97,8 @@ async function socketsOf(
       const about = { pod, volume: volumeOf(entry) };
       try {
         using opened = openEntry(directory, [entry]);
-        const report = opened && (await inspectOpened(host, opened, socket, table, pod, patience));
+        const report =
+          opened && (await inspectOpened(host, opened, socket, table.entries, pod, patience));
         return report ? [{ ...about, ...report }] : [];
       } catch (error) {
         return [{ ...about, socket, mountedAt: [], reason: messageOf(error) }];
@@ -121,11 +114,7 @@ async function socketsOf(
   return found;
 }
 
-async function hotpluggedInto(
-  host: Host,
-  pod: string,
-  table: readonly MountinfoEntry[],
-): Promise<ListedVolume[]> {
+async function hotpluggedInto(host: Host, pod: string, table: MountTable): Promise<ListedVolume[]> {
   const launcher = new LauncherPod(pod, host.layout);
   const found = findMounted(host, pod, table).filter(
     ({ place }) => place.directory.at(-1) === host.layout.hotplugDisks,

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import t from 'tap';
+import { MountTable } from '../../src/kernel/mount-table.ts';
 import { parseMountinfo, readMountinfo } from '../../src/kernel/mountinfo.ts';
 import { bytesFromPath, pathFromBytes } from '../../src/kernel/path-bytes.ts';
 import { skipUnless } from '../support/requirements.ts';
@@ -110,6 +111,36 @@ t.test('the table of this process', async (t) => {
   const { dev } = statSync('/');
   t.equal(root?.major, (dev >> 8) & 0xfff);
   t.equal(root?.minor, (dev & 0xff) | ((dev >> 12) & 0xfff00));
+});
+
+t.test('only what is asked for', async (t) => {
+  const lines = [
+    '1 0 0:1 / / rw - overlay overlay rw',
+    '2 1 0:2 / /pods/one/disks/disk_0.img ro - ext4 /dev/sda rw',
+    '3 1 0:2 / /pods/one/disks/with\\040space ro - ext4 /dev/sda rw',
+    '4 1 0:2 /pods/one/disks/x /elsewhere ro - ext4 /dev/sda rw',
+    '5 1 0:3 / /pods/one/disks-of-others ro - tmpfs /pods/one/disks/ rw',
+    '6 1 0:2 / /pods/o\\043e/disks/disk_0.img ro - ext4 /dev/sda rw',
+    '7 1 0:2 / /pods/o#e/disks/disk_1.img ro - ext4 /dev/sda rw',
+    '8 1 0:2 / /pods/ö/disk_1.img ro - ext4 /dev/sda rw',
+    '9 1 0:4 / /sys/fs/cgroup rw - cgroup2 - cgroup rw',
+  ];
+  for (const text of [lines.join('\n'), `${lines.join('\n')}\n`]) {
+    const table = new MountTable(Buffer.from(text));
+    const ids = (directory: string) => table.below(directory).map(({ id }) => id);
+    t.strictSame(ids('/pods/one/disks'), [2, 3]);
+    t.strictSame(ids('/pods/o#e'), [6, 7], 'before Linux 5.10 it is not escaped');
+    t.strictSame(ids('/pods/ö'), [8]);
+    t.strictSame(ids('/nothing'), []);
+    t.strictSame(ids('/sys/fs'), [9], 'the last line');
+    t.match(table.below('/pods/one/disks')[1], { mountPoint: '/pods/one/disks/with space' });
+    t.strictSame(
+      table.ofType('cgroup2').map(({ id }) => id),
+      [9],
+    );
+    t.strictSame(table.ofType('cgroup'), [], 'a source is no type');
+    t.equal(table.entries.length, lines.length);
+  }
 });
 
 t.test(

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type CgroupMembership, cgroupDirectory, parseCgroup } from '../../kernel/cgroup.ts';
-import { type MountinfoEntry, readMountinfo } from '../../kernel/mountinfo.ts';
+import {
+  type CgroupMembership,
+  cgroupDirectory,
+  cgroupMounts,
+  parseCgroup,
+} from '../../kernel/cgroup.ts';
+import type { MountinfoEntry } from '../../kernel/mountinfo.ts';
 import { ProcessGoneError, type ProcessHandle } from '../../kernel/process-handle.ts';
 import { MounterError } from '../mounter-error.ts';
 import { podOfComponent } from '../pods-of-cgroups.ts';
@@ -37,12 +42,11 @@ function find(process: ProcessHandle, podUID: string): PodDevices {
       `process ${process.pid} is not in a device cgroup of pod ${podUID}: it is in ${paths || 'none'}`,
     );
   }
-  const table = readMountinfo('/proc/self');
   const lists: DeviceList[] = [];
   const filters: DeviceFilter[] = [];
   try {
     for (const membership of ofPod) {
-      const directory = directoryOf(membership, process.pid, table);
+      const directory = directoryOf(membership, process.pid);
       if (membership.hierarchy !== 0) lists.push(new DeviceList(directory));
       else openFilters(filters, directory, levelOfPod(membership.path, podUID) ?? 0);
     }
@@ -60,11 +64,20 @@ function levelOfPod(path: string, podUID: string): number | undefined {
   return level < 0 ? undefined : level;
 }
 
+/** What was looked up earlier serves as long as it leads to the process. */
+function directoryOf(membership: CgroupMembership, pid: number): string {
+  try {
+    return directoryIn(cgroupMounts(false), membership, pid);
+  } catch {
+    return directoryIn(cgroupMounts(true), membership, pid);
+  }
+}
+
 /** A path that leads elsewhere in another cgroup namespace would be a cgroup without this process. */
-function directoryOf(
+function directoryIn(
+  table: readonly MountinfoEntry[],
   membership: CgroupMembership,
   pid: number,
-  table: readonly MountinfoEntry[],
 ): string {
   const { path, hierarchy } = membership;
   const directory = cgroupDirectory(membership, table);

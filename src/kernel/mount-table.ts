@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { type MountinfoEntry, parseMountinfo } from './mountinfo.ts';
+
+/** What the kernel may write in another way (proc_pid_mountinfo(5)), or in more bytes than characters. */
+const maybeEscaped = /[^\x21-\x7e]|[\\#]/;
+
+/**
+ * The mounts of a mount namespace. A host can have thousands, most of which are nobody's business here: only the
+ * lines that are asked for are understood.
+ */
+export class MountTable {
+  readonly #content: Uint8Array;
+  /** A character for each byte. */
+  readonly #text: string;
+  #entries: readonly MountinfoEntry[] | undefined;
+
+  /** @param content as in `/proc/<pid>/mountinfo` */
+  constructor(content: Uint8Array) {
+    this.#content = content;
+    this.#text = Buffer.from(content.buffer, content.byteOffset, content.length).toString('latin1');
+  }
+
+  /** @param process a directory of /proc, for instance `/proc/self` */
+  static read(process: string): MountTable {
+    return new MountTable(readFileSync(`${process}/mountinfo`));
+  }
+
+  /** All of them. */
+  get entries(): readonly MountinfoEntry[] {
+    this.#entries ??= parseMountinfo(this.#content);
+    return this.#entries;
+  }
+
+  /** Those whose mount point is below a directory. */
+  below(directory: string): MountinfoEntry[] {
+    const prefix = `${directory}/`;
+    const some = maybeEscaped.test(prefix) ? this.entries : this.#withText(` ${prefix}`);
+    return some.filter(({ mountPoint }) => mountPoint.startsWith(prefix));
+  }
+
+  /** Those of file systems of a type. */
+  ofType(fsType: string): MountinfoEntry[] {
+    return this.#withText(` - ${fsType} `).filter((entry) => entry.fsType === fsType);
+  }
+
+  /** The lines in which a text is, wherever. */
+  #withText(text: string): MountinfoEntry[] {
+    const lines: string[] = [];
+    for (let at = this.#text.indexOf(text); at >= 0; ) {
+      const start = this.#text.lastIndexOf('\n', at) + 1;
+      const end = this.#text.indexOf('\n', at);
+      lines.push(this.#text.slice(start, end < 0 ? undefined : end));
+      at = end < 0 ? -1 : this.#text.indexOf(text, end);
+    }
+    return parseMountinfo(Buffer.from(lines.join('\n'), 'latin1'));
+  }
+}
