@@ -2,11 +2,25 @@ import type { DiskFile } from './disk-file.ts';
 
 const sectorSize = 512;
 
+/** A disk format that is neither qcow2 nor raw, by the name that QEMU has for it. */
+export type OtherFormat =
+  | 'qcow'
+  | 'vmdk'
+  | 'vdi'
+  | 'vhdx'
+  | 'vpc'
+  | 'qed'
+  | 'luks'
+  | 'parallels'
+  | 'bochs'
+  | 'cloop'
+  | 'dmg';
+
 /**
  * The formats besides qcow2 that QEMU tells by how a disk begins (the probe functions in its `block/`),
  * by the names that QEMU has for them.
  */
-const byHead = {
+const byHead: Record<Exclude<OtherFormat, 'dmg'>, (head: Buffer) => boolean> = {
   qcow: (head) => starts(head, 'QFI\xfb\0\0\0\x01'),
   vmdk: (head) =>
     starts(head, 'KDMV') || starts(head, 'COWD') || isVmdkDescriptor(head.toString('latin1')),
@@ -18,16 +32,13 @@ const byHead = {
   parallels: (head) => starts(head, 'WithoutFreeSpace') || starts(head, 'WithouFreSpacExt'),
   bochs: (head) => starts(head, 'Bochs Virtual HD Image'),
   cloop: (head) => starts(head, '#!/bin/sh\n#V2.0 Format\nmodprobe cloop file=$0'),
-} satisfies Record<string, (head: Buffer) => boolean>;
+};
 
 /** Formats that are told by the last sector. QEMU takes them for raw, unless it is told their name. */
-const byTail = {
+const byTail: Record<'vpc' | 'dmg', (tail: Buffer) => boolean> = {
   vpc: (tail) => starts(tail, 'conectix'),
   dmg: (tail) => starts(tail, 'koly'),
-} satisfies Record<string, (tail: Buffer) => boolean>;
-
-/** A disk format that is neither qcow2 nor raw. */
-export type OtherFormat = keyof typeof byHead | keyof typeof byTail;
+};
 
 /** The format by the first sector. It is asked of qcow2 as well: one file can begin as two formats. */
 export function formatByHead(disk: DiskFile): OtherFormat | undefined {
