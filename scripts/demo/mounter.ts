@@ -53,7 +53,7 @@ export class MounterCommand {
 
 /** The VMI of the demo as far as the mounter reads it. */
 export function vmiOf(
-  { pod }: LauncherPod,
+  { pod }: Pick<LauncherPod, 'pod'>,
   hotplugged: readonly { readonly volume: object; readonly status: object }[] = [],
 ): object {
   const root = { name: 'root', containerDisk: { image: 'registry.example/demo-disk' } };
