@@ -22,7 +22,7 @@ export function amongOtherMounts(nodes: readonly DiskNode[], process: LibraryPro
       name: amongOthers(count),
       measure: async () => {
         using _others = new OtherMounts(first.newDirectory(), count);
-        return severalTimes(nodes, (node) => byLibrary(process, node));
+        return await severalTimes(nodes, (node) => byLibrary(process, node));
       },
     })),
     rounds: 5,

@@ -17,7 +17,7 @@ export const mountProgram = 'mount(8), umount(8)';
 export const mountLoop = 'C loop';
 
 /** So many disks are mounted at least for one figure: few are mounted several times. */
-const leastDisks = 20;
+const leastDisks = 100;
 
 /** A process for each of more disks would take minutes, and say nothing else. */
 const mostProcesses = 100;

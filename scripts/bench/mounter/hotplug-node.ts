@@ -55,6 +55,11 @@ export class HotplugNode implements AsyncDisposable {
     }
   }
 
+  /** A path in a directory of the node's own where nothing is yet. */
+  newDirectory(): string {
+    return this.#directories.scratch();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#launcher[Symbol.asyncDispose]();
     this.#directories[Symbol.dispose]();
