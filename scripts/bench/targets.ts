@@ -13,8 +13,8 @@ export interface Target {
   readonly isReached: boolean;
 }
 
-/** Medians by figure and contestant. */
-type Median = (figure: string, contestant: string) => number | undefined;
+/** What was measured of a figure of a contestant; undefined where nothing was. */
+type Measured = (figure: string, contestant: string) => number | undefined;
 
 interface Goal {
   readonly figure: string;
@@ -22,7 +22,7 @@ interface Goal {
   readonly most?: number;
   readonly least?: number;
   /** @returns undefined where it was not measured */
-  measured(median: Median): number | undefined;
+  measured(median: Measured, longest: Measured): number | undefined;
 }
 
 const goals: readonly Goal[] = [
@@ -59,6 +59,12 @@ const goals: readonly Goal[] = [
     measured: (median) => median('removal', ours),
   },
   {
+    figure: 'removal to exit, the longest',
+    unit: 'ms',
+    most: 20,
+    measured: (_median, longest) => longest('removal', ours),
+  },
+  {
     figure: 'connections a second',
     unit: '',
     least: 10_000,
@@ -71,30 +77,30 @@ const goals: readonly Goal[] = [
     measured: (median) => median('refused', ours),
   },
   {
-    figure: 'mount of a disk (of 10), how many times less CPU than mount(8)',
+    figure: 'mount: CPU of mount(8) for a disk, against the library, of 10 disks',
     unit: 'times',
     least: 10,
     measured: (median) =>
       ratio(median('mount-cpu-10', mountProgram), median('mount-cpu-10', library)),
   },
   {
-    figure: 'the same, against the bare C loop',
+    figure: 'mount: CPU of the library for a disk, against the C loop, of 10 disks',
     unit: 'times',
     most: 3,
     measured: (median) => ratio(median('mount-cpu-10', library), median('mount-cpu-10', mountLoop)),
   },
   ...verbs.map((verb) => ({
-    figure: `${verb}: CPU per disk with 1,000 disks, against 10`,
+    figure: `${verb}: CPU for a disk of 1,000, against one of 10`,
     unit: 'times',
     most: 1.2,
-    measured: (median: Median) =>
+    measured: (median: Measured) =>
       ratio(median(`${verb}-cpu-1000`, library), median(`${verb}-cpu-10`, library)),
   })),
   ...verbs.map((verb) => ({
-    figure: `${verb}: the same, the 1,000 among 5,000 other mounts, the 10 among 50`,
+    figure: `${verb}: the same, the 1,000 among 5,000 other mounts and the 10 among 50`,
     unit: 'times',
     most: 1.2,
-    measured: (median: Median) =>
+    measured: (median: Measured) =>
       ratio(
         median(`${verb}-cpu-1000`, amongOthers(5000)),
         median(`${verb}-cpu-10`, amongOthers(50)),
@@ -104,11 +110,14 @@ const goals: readonly Goal[] = [
 
 /** What of the goals was measured. */
 export function targets(results: readonly Result[]): Target[] {
-  const median: Median = (figure, contestant) =>
-    results.find((each) => each.figure === figure && each.contestant === contestant)?.summary
-      .median;
+  const found = (which: 'median' | 'max'): Measured => {
+    return (figure, contestant) =>
+      results.find((each) => each.figure === figure && each.contestant === contestant)?.summary[
+        which
+      ];
+  };
   return goals.flatMap(({ figure, unit, most, least, measured }) => {
-    const value = measured(median);
+    const value = measured(found('median'), found('max'));
     if (value === undefined) return [];
     const text = (number: number) => `${numberText(number)} ${unit}`.trim();
     return [
