@@ -13,6 +13,7 @@ const providers = {
   losetup: { met: () => onPath('losetup'), provide: 'apt-get install mount' },
   mkfs: { met: () => onPath('mkfs.ext4'), provide: 'apt-get install e2fsprogs' },
   'qemu-img': { met: () => onPath('qemu-img'), provide: 'apt-get install qemu-utils' },
+  runc: { met: () => onPath('runc'), provide: 'apt-get install runc' },
   skopeo: { met: () => onPath('skopeo'), provide: 'apt-get install skopeo' },
   qemu: {
     met: () => onPath('qemu-system-x86_64'),
