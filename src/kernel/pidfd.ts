@@ -33,6 +33,8 @@ export function isAlive(pidfd: Descriptor): boolean {
     return true;
   } catch (error) {
     if (hasCode(error, 'ESRCH')) return false;
+    // It is there, and another user's: only CAP_KILL may signal it.
+    if (hasCode(error, 'EPERM')) return true;
     throw error;
   }
 }

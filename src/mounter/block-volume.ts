@@ -149,8 +149,9 @@ function makeNode(host: Host, place: RecordEntry['place'], device: DeviceNumber)
     );
   }
   const { uid, gid } = host.owner;
-  if (status.uid !== uid || status.gid !== gid) chownSync(node.path, uid, gid);
+  // In this order: the mode of what is another user's only CAP_FOWNER may change.
   if ((status.mode & 0o7777) !== permissions) chmodSync(node.path, permissions);
+  if (status.uid !== uid || status.gid !== gid) chownSync(node.path, uid, gid);
   return isNew;
 }
 
