@@ -27,7 +27,11 @@ ${Object.entries(scenarios)
   .join('\n')}
 `;
 
-async function sandbox(scenario: Scenario, command: readonly string[]): Promise<number> {
+async function sandbox(
+  scenario: Scenario,
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<number> {
   await using cleanup = new AsyncDisposableStack();
   const node = cleanup.use(new NodeDirectories());
   node.shareMounts();
@@ -48,16 +52,24 @@ async function sandbox(scenario: Scenario, command: readonly string[]): Promise<
     if (status !== 0) throw new Error(`container-disk-mounter ${verb}: exit ${status} ${stderr}`);
   };
   const scene = await scenario.setUp({ node, binaries, cleanup, mounter });
-  return await runOn(node, scene, command);
+  return await runOn(node, scene, command, signal);
 }
 
 const [name = '', ...command] = process.argv.slice(2);
 const scenario = scenarios[name];
-// The shell gets what is typed; this process ends after it.
+const ended = new AbortController();
+// What is typed is the shell's. However this process ends, it is when all is taken away again.
 process.on('SIGINT', () => {});
+for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.abort());
 if (scenario === undefined || !isRoot) {
   process.stderr.write(scenario === undefined ? usage : 'sandbox: error: it needs root\n');
   process.exitCode = 1;
 } else {
-  process.exitCode = await sandbox(scenario, command);
+  try {
+    process.exitCode = await sandbox(scenario, command, ended.signal);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`sandbox: error: ${message}\n`);
+    process.exitCode = 1;
+  }
 }

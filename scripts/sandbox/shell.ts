@@ -22,12 +22,14 @@ export function mounterWords(node: NodeDirectories): string[] {
  * Runs a command, or the user's shell, on a node: `vmi.yaml` is there, the commands of the scene and the mounter's are
  * found, `$POD` is the directory of the pod.
  *
+ * @param signal ends it, and throws
  * @returns its exit code
  */
 export async function runOn(
   node: NodeDirectories,
   scene: Scene,
   command: readonly string[],
+  signal: AbortSignal,
 ): Promise<number> {
   const directory = join(node.root, 'on-call');
   const bin = join(node.root, 'bin');
@@ -51,6 +53,9 @@ export async function runOn(
   const child = spawn(program, argv, {
     cwd: directory,
     stdio: 'inherit',
+    signal,
+    // An interactive shell ignores SIGTERM.
+    killSignal: 'SIGHUP',
     env: {
       ...process.env,
       PATH: `${bin}:${process.env['PATH']}`,
