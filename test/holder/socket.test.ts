@@ -136,6 +136,8 @@ t.test('a killed start leaves no temporary name behind after the next', async (t
   writeFileSync(other, '');
   const second = new Run(t, ['--copy-path', join(directory, 'disk_0')]);
   await appears(join(directory, 'disk_0.sock'), second);
+  // The temporary name goes right after the socket has its own, and before it accepts.
+  t.equal(await knock(join(directory, 'disk_0.sock')), 'accepted');
   for (const name of readdirSync(directory)) names.add(name);
   t.strictSame([...names].sort(), ['.container-disk-00000000-other', 'disk_0.sock']);
 });
