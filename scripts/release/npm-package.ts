@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { tool } from './tool.ts';
@@ -24,6 +24,15 @@ export function npmPackage(scratch: string): string {
   }
   const { devDependencies: _dev, scripts: _scripts, ...published } = packageJson;
   writeFileSync(join(contents, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
+  giveModes(contents);
   const argv = ['pack', '--ignore-scripts', '--silent', '--pack-destination', scratch, contents];
   return join(scratch, tool('npm', argv).trim());
+}
+
+/** npm takes the modes of files along, and those are the umask's. */
+function giveModes(directory: string): void {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
+  for (const entry of entries) {
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+  }
 }

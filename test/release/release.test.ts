@@ -13,8 +13,9 @@ import { installed } from './install.ts';
 const script = join(import.meta.dirname, '../../scripts/release.ts');
 const stem = `container-disk-${packageJson.version}`;
 
-function release(output: string, env: NodeJS.ProcessEnv = {}) {
-  return spawnSync(process.execPath, [script, '--output', output], {
+function release(output: string, env: NodeJS.ProcessEnv = {}, umask = '022') {
+  const words = ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, script];
+  return spawnSync('sh', [...words, '--output', output], {
     encoding: 'utf8',
     env: { ...process.env, ...env },
   });
@@ -59,7 +60,8 @@ t.test('a release', { skip: skipUnless('g++') }, async (t) => {
 
   await t.test('has the same bytes whoever makes it and when', async (t) => {
     const other = join(directory, 'other');
-    t.match(release(other, { TZ: 'UTC', LANG: 'de_DE.UTF-8', USER: 'somebody' }), { status: 0 });
+    const env = { TZ: 'UTC', LANG: 'de_DE.UTF-8', USER: 'somebody' };
+    t.match(release(other, env, '077'), { status: 0 });
     execFileSync('diff', ['-r', one, other]);
   });
 
