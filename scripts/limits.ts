@@ -1,0 +1,104 @@
+import { copyFileSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { officialProgram } from './bench/official-program.ts';
+import { summarize } from './bench/statistics.ts';
+import { measureStart, type Start } from './limits/start.ts';
+
+/** What KubeVirt gives a container disk's containers by default, in bytes. */
+const memory = 40_000_000;
+
+const root = join(import.meta.dirname, '..');
+
+interface Kind {
+  readonly name: string;
+  readonly program: string;
+  /** Thousandths of a core. */
+  readonly cpu: number | undefined;
+  readonly isCached: boolean;
+  readonly starts: Start[];
+  failed: number;
+}
+
+function row({ name, cpu, isCached, starts, failed }: Kind): string {
+  const of = (field: keyof Start, unit: number, digits: number) =>
+    starts.length === 0
+      ? ''
+      : (summarize(starts.map((start) => start[field])).median / unit).toFixed(digits);
+  const cells = [
+    cpu === undefined ? 'no limit' : `${cpu}m`,
+    isCached ? 'cached' : 'not cached',
+    name,
+    of('socket', 1000, 2),
+    of('noOp', 1000, 2),
+    of('peak', 1e6, 1),
+    `${failed} of ${failed + starts.length}`,
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** KiB that the kernel reads at once of the block device that a file lies on (`read_ahead_kb` of sysfs). */
+function readAhead(path: string): string {
+  const { dev } = statSync(path);
+  const device = `/sys/dev/block/${(dev >> 8) & 0xfff}:${dev & 0xff}`;
+  try {
+    return readFileSync(`${realpathSync(device)}/queue/read_ahead_kb`, 'utf8').trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
+async function measure(
+  scratch: string,
+  rounds: number,
+  cpus: readonly (number | undefined)[],
+): Promise<void> {
+  // Copies, which nobody else has mapped: only those can be dropped from the page cache.
+  const own = join(scratch, 'container-disk');
+  copyFileSync(join(root, 'dist/container-disk'), own);
+  const programs = { 'container-disk': own, 'dynamic Node.js': await officialProgram(scratch) };
+  const kinds = cpus.flatMap((cpu) =>
+    [true, false].flatMap((isCached) =>
+      Object.entries(programs).map(
+        ([name, program]): Kind => ({ name, program, cpu, isCached, starts: [], failed: 0 }),
+      ),
+    ),
+  );
+  for (let round = 0; round < rounds; round += 1) {
+    for (const kind of kinds) {
+      try {
+        const { program, cpu, isCached } = kind;
+        kind.starts.push(await measureStart(program, { memory, cpu }, scratch, isCached));
+      } catch (error) {
+        console.error(`limits: ${error instanceof Error ? error.message : String(error)}`);
+        kind.failed += 1;
+      }
+    }
+  }
+  console.log(
+    `Memory ${memory / 1e6}M, read-ahead ${readAhead(scratch)} KiB, medians of ${rounds} starts.\n`,
+  );
+  console.log(
+    '| cpu | program file | program | socket accepts, s | `--no-op`, s | peak memory, MB | failed |',
+  );
+  console.log('| --- | --- | --- | --- | --- | --- | --- |');
+  for (const kind of kinds) console.log(row(kind));
+}
+
+await new Command('limits')
+  .description(
+    "Starts the program and the official Node.js with the same bundle in cgroups with a pod's limits, as root.",
+  )
+  .option('--rounds <number>', 'starts of each kind', Number, 5)
+  .option('--cpu <list>', 'thousandths of a core, comma-separated; 0 is no limit', '10,100,500,0')
+  .action(async ({ rounds, cpu }: { readonly rounds: number; readonly cpu: string }) => {
+    const cpus = cpu.split(',').map((text) => Number(text) || undefined);
+    const scratch = mkdtempSync(join(tmpdir(), 'container-disk-limits-'));
+    try {
+      await measure(scratch, rounds, cpus);
+    } finally {
+      rmSync(scratch, { recursive: true, force: true });
+    }
+  })
+  .parseAsync();
