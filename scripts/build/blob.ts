@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Bundle } from './bundle.ts';
 
 /**
  * Command line of the program before its own arguments, chosen by what was measured: without them Node.js
@@ -14,10 +15,12 @@ const execArgv = ['--v8-pool-size=0', '--disable-sigusr1'];
  * V8's code cache stays out: it holds a random seed, so that two builds differ, and what is loaded at start-up
  * is so little that compiling it costs less than reading the cache does.
  */
-export function blob(node: string, bundled: Uint8Array, directory: string): Buffer {
-  writeFileSync(join(directory, 'main.cjs'), bundled);
+export function blob(node: string, { main, assets }: Bundle, directory: string): Buffer {
+  writeFileSync(join(directory, 'main.cjs'), main);
+  for (const [name, content] of assets) writeFileSync(join(directory, `${name}.cjs`), content);
   const configuration = {
     main: 'main.cjs',
+    assets: Object.fromEntries(Array.from(assets.keys(), (name) => [name, `${name}.cjs`])),
     output: 'sea.blob',
     disableExperimentalSEAWarning: true,
     useCodeCache: false,

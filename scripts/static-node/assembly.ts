@@ -13,6 +13,7 @@ export const placed = {
   finiArray: '.binary_fini_array',
   constants: '.binary_constants',
   unwindTable: '.binary_eh_frame_hdr',
+  startUpWord: '.start_up_word',
   startUpAdvice: '.start_up_advice',
 } as const;
 
@@ -39,7 +40,7 @@ export function assembly(
   writer.line(`.section ${placed.constants},"a",@progbits\n.balign 8`);
   for (const { names } of copies.constants) writer.line(`.quad ${names[0]}`);
   writer.line(`.section ${placed.unwindTable},"a",@progbits\n.balign 8\n.zero ${unwindTable}`);
-  writer.line(startUp(placed.startUpAdvice));
+  writer.line(startUp({ word: placed.startUpWord, table: placed.startUpAdvice }));
   writer.tlsGetAddr();
   writer.strings();
   writer.line('.section .note.GNU-stack,"",@progbits');

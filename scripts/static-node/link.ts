@@ -32,7 +32,7 @@ export function linkerScript(standard: string, plan: Plan, pieces: readonly Piec
   const sections = pieces.map(
     ({ name, start }) => `  ${name} 0x${start.toString(16)} : { KEEP (*(${name})) }\n`,
   );
-  const tables = [placed.constants, placed.startUpAdvice, placed.unwindTable];
+  const tables = [placed.constants, placed.startUpWord, placed.startUpAdvice, placed.unwindTable];
   let script = standard;
   const edit = (what: string, anchor: RegExp, replacement: (found: string) => string) => {
     if (script.match(new RegExp(anchor, 'g'))?.length !== 1) {

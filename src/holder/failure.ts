@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
-import { HolderError } from './holder-error.ts';
+import { isHolderError } from './holder-error.ts';
 
 /** The one line that the person on call reads; a stack trace would tell them nothing. */
 export function failure(error: unknown): string {
-  if (error instanceof HolderError) return `error: ${error.message}`;
+  if (isHolderError(error)) return `error: ${error.message}`;
   const { message } = error instanceof Error ? error : new Error(String(error));
   return `error: unexpected: ${message.replaceAll('\n', ' ')}`;
 }

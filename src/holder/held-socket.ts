@@ -1,7 +1,7 @@
 import { linkSync, lstatSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { Directory } from './directory.ts';
-import { HolderError, isSystemError, printable } from './holder-error.ts';
+import { HolderError, isHolderError, isSystemError, printable } from './holder-error.ts';
 import { type FileIdentity, occupant } from './occupant.ts';
 import type { SocketPath } from './socket-path.ts';
 
@@ -127,7 +127,7 @@ async function sweep(directory: Directory, location: SocketPath): Promise<void> 
       const left = await occupant(directory.entry(name), location.path);
       if (left.state === 'stale') unlinkIfThere(directory.entry(name));
     } catch (error) {
-      if (!(error instanceof HolderError)) throw error;
+      if (!isHolderError(error)) throw error;
     }
   }
 }

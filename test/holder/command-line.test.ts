@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import packageJson from '../../package.json' with { type: 'json' };
-import { plainArguments } from '../../src/holder/plain-arguments.ts';
+import { plainCommand } from '../../src/holder/plain-command.ts';
 import { socketPath } from '../../src/holder/socket-path.ts';
 import { appears, program, Run } from '../support/holder.ts';
 import { skipUnless } from '../support/requirements.ts';
@@ -111,11 +111,13 @@ t.test('a path with a NUL byte, which no command line can hold', async (t) => {
 });
 
 t.test('which command lines are read without commander', async (t) => {
-  t.strictSame(plainArguments(['--no-op']), { copyPaths: [], noOp: true });
-  t.strictSame(plainArguments(['-c', 'a', '--copy-path', '--no-op']), {
+  const name = 'container-disk';
+  t.strictSame(plainCommand(name, ['--no-op']), { kind: 'no-op' });
+  t.strictSame(plainCommand(name, ['-c', 'a', '--copy-path', '--no-op']), {
+    kind: 'hold',
     copyPaths: ['a', '--no-op'],
-    noOp: false,
   });
+  t.strictSame(plainCommand('cp', ['a', 'b']), { kind: 'copy', source: 'a', destination: 'b' });
   for (const argv of [
     [],
     ['-c'],
@@ -123,7 +125,11 @@ t.test('which command lines are read without commander', async (t) => {
     ['--copy-path=a'],
     ['hold'],
     ['--help'],
+    ['a', 'b'],
   ]) {
-    t.equal(plainArguments(argv), undefined, argv.join(' '));
+    t.equal(plainCommand(name, argv), undefined, argv.join(' '));
+  }
+  for (const argv of [[], ['a'], ['--help'], ['a', 'b', 'c'], ['-a', 'b'], ['a', '--no-op']]) {
+    t.equal(plainCommand('cp', argv), undefined, `cp ${argv.join(' ')}`);
   }
 });
