@@ -25,6 +25,9 @@ export interface CommandOptions {
   readonly all?: true;
 }
 
+/** chown(2) takes the number above it for "leave it as it is". */
+const highestId = 2 ** 32 - 2;
+
 /** Runs a verb of the mounter with the options of its command. */
 export type Run = (verb: Verb, options: CommandOptions, socket?: string) => Promise<void>;
 
@@ -134,5 +137,8 @@ function duration(text: string): number {
 function owner(text: string): Owner {
   const [, uid, gid] = /^(\d{1,10}):(\d{1,10})$/.exec(text) ?? [];
   if (uid === undefined || gid === undefined) throw new InvalidArgumentError('It is not UID:GID.');
+  if (Number(uid) > highestId || Number(gid) > highestId) {
+    throw new InvalidArgumentError(`A uid or gid is at most ${highestId}.`);
+  }
   return { uid: Number(uid), gid: Number(gid) };
 }

@@ -44,8 +44,9 @@ const runtime = `
   mkdir -p "$scratch/root/proc"
   mount -t proc proc "$scratch/root/proc"
   while [ "$1" != -- ]; do
-    if [ -d "$1" ]; then mkdir -p "$scratch/root$2"
-    elif [ ! -e "$scratch/root$2" ]; then mkdir -p "$scratch/root\${2%/*}"; : > "$scratch/root$2"; fi
+    if [ -e "$scratch/root$2" ]; then :
+    elif [ -d "$1" ]; then mkdir -p "$scratch/root$2"
+    else mkdir -p "$scratch/root\${2%/*}"; : > "$scratch/root$2"; fi
     mount --bind "$1" "$scratch/root$2"
     shift 2
   done

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { Descriptor } from './descriptor.ts';
 import type { MountAttributes } from './mount.ts';
+import { startWorker } from './start-worker.ts';
 import { SyscallError } from './syscall-error.ts';
 
 /** Something that is open, and what it is called in messages. */
@@ -138,13 +139,14 @@ export class MountThread implements AsyncDisposable {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const path = '/proc/thread-self/ns/mnt';
     const home = Descriptor.open(path, constants.O_RDONLY);
-    const worker = new Worker(new URL(`./mount-worker.${extension}`, import.meta.url), {
-      // Those of the process are for its own script: `--eval` or `--input-type` would keep this one from starting.
-      execArgv: [],
-      // Descriptors go from one thread to another here.
-      trackUnmanagedFds: false,
-      workerData: { fd: home.number, path } satisfies MountNamespace,
-    });
+    let worker: Worker;
+    try {
+      const script = new URL(`./mount-worker.${extension}`, import.meta.url);
+      worker = startWorker(script, { fd: home.number, path } satisfies MountNamespace);
+    } catch (error) {
+      home[Symbol.dispose]();
+      throw error;
+    }
     worker.unref();
     worker.on('message', ({ id, descriptor, error }: MountJobResult) => {
       const waiting = this.#waiting.get(id);

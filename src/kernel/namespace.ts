@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import { call } from './libc.ts';
+import { hasCode } from './syscall-error.ts';
 
 const CLONE_FS = 0x200;
 const CLONE_NEWNS = 0x20000;
+const NS_GET_NSTYPE = 0xb703;
 
 /**
  * unshare(2) with CLONE_FS: the calling thread has a root and a working directory of its own from here on, which
@@ -21,4 +23,15 @@ export function enterMountNamespace(fd: number, path: string): void {
 export function isSameNamespace(one: string, other: string): boolean {
   const [a, b] = [statSync(one), statSync(other)];
   return a.dev === b.dev && a.ino === b.ino;
+}
+
+/** Whether an open file is a mount namespace: NS_GET_NSTYPE of ioctl_ns(2). */
+export function isMountNamespace(fd: number, path: string): boolean {
+  try {
+    const type = call('int ioctl(int fd, unsigned long request)', 'ioctl', path, fd, NS_GET_NSTYPE);
+    return type === CLONE_NEWNS;
+  } catch (error) {
+    if (hasCode(error, 'ENOTTY', 'EINVAL')) return false;
+    throw error;
+  }
 }

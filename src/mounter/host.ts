@@ -2,6 +2,7 @@ import { constants, readlinkSync } from 'node:fs';
 import { Descriptor } from '../kernel/descriptor.ts';
 import { MountTable } from '../kernel/mount-table.ts';
 import { type MountNamespace, MountThread } from '../kernel/mount-thread.ts';
+import { isMountNamespace } from '../kernel/namespace.ts';
 import { O_PATH } from '../kernel/open-flags.ts';
 import {
   openat2,
@@ -59,16 +60,25 @@ export class Host implements AsyncDisposable {
 
   /** The host's mount namespace, in which targets are mounted. */
   get mountNamespace(): MountNamespace {
+    this.#namespace ??= this.#openMountNamespace();
+    return { fd: this.#namespace.number, path: this.#mountNamespace };
+  }
+
+  #openMountNamespace(): Descriptor {
+    const path = this.#mountNamespace;
+    let opened: Descriptor;
     try {
-      this.#namespace ??= Descriptor.open(this.#mountNamespace, constants.O_RDONLY);
+      opened = Descriptor.open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     } catch (cause) {
       throw new MounterError(
         'EUNSUPPORTED',
-        `cannot open the host's mount namespace ${this.#mountNamespace}: ${messageOf(cause)} (root on the node or a privileged pod with hostPID is needed; --host-mount-namespace names another)`,
+        `cannot open the host's mount namespace ${path}: ${messageOf(cause)} (root on the node or a privileged pod with hostPID is needed; --host-mount-namespace names another)`,
         { cause },
       );
     }
-    return { fd: this.#namespace.number, path: this.#mountNamespace };
+    if (isMountNamespace(opened.number, path)) return opened;
+    opened[Symbol.dispose]();
+    throw new MounterError('EUNSUPPORTED', `${path} is not a mount namespace`);
   }
 
   /** mountinfo of the host: that of the process whose namespace it is. Its length is that of the mount table. */

@@ -1,6 +1,7 @@
 import { closeSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { Descriptor } from '../kernel/descriptor.ts';
+import { startWorker } from '../kernel/start-worker.ts';
 import type { Disk } from './disk/disk.ts';
 import type { ImageJob, OpenedImageFile } from './image-job.ts';
 import { MounterError } from './mounter-error.ts';
@@ -20,7 +21,7 @@ interface Waiting {
   readonly job: ImageJob;
   readonly timeout: number;
   readonly resolve: (opened: OpenedImageFile) => void;
-  readonly reject: (error: Error) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**
@@ -70,7 +71,16 @@ export class ImageThreads implements AsyncDisposable {
       this.#next();
       return;
     }
-    this.#start(this.#idle.pop() ?? this.#newWorker(), waiting);
+    let worker: Worker;
+    try {
+      worker = this.#idle.pop() ?? this.#newWorker();
+    } catch (error) {
+      closeSync(waiting.job.root);
+      waiting.reject(error);
+      this.#next();
+      return;
+    }
+    this.#start(worker, waiting);
   }
 
   #start(worker: Worker, { job, timeout, resolve, reject }: Waiting): void {
@@ -121,11 +131,7 @@ export class ImageThreads implements AsyncDisposable {
 
   #newWorker(): Worker {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const worker = new Worker(new URL(`./image-worker.${extension}`, import.meta.url), {
-      execArgv: [],
-      // Descriptors go from one thread to another here.
-      trackUnmanagedFds: false,
-    });
+    const worker = startWorker(new URL(`./image-worker.${extension}`, import.meta.url));
     worker.unref();
     // One that fails while it has no job is not taken for the next, which then tells of the failure.
     worker.on('error', () => {

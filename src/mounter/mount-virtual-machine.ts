@@ -1,4 +1,6 @@
 import { statx } from '../kernel/statx.ts';
+import { isUid } from '../kubevirt/names.ts';
+import { printable } from '../kubevirt/printable.ts';
 import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instance.ts';
 import { type WantedVolume, wantedVolumes } from '../kubevirt/wanted-volumes.ts';
 import type { Artifact } from './artifact.ts';
@@ -9,7 +11,7 @@ import { type Launcher, launcherOf } from './launcher-of.ts';
 import { mountArtifact, mountedAt, refuseOther } from './mount-artifact.ts';
 import { entryKey, type MountRecord, type RecordEntry, recordVersion } from './mount-record.ts';
 import { mountedFile } from './mounted-file.ts';
-import { reasonOf } from './mounter-error.ts';
+import { MounterError, reasonOf } from './mounter-error.ts';
 import type { MountReport, Prepared } from './prepared.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -25,7 +27,8 @@ export interface MountOptions {
  *
  * What will be made is written down before the first of it is made.
  *
- * @throws MounterError ENOTREADY where there is no launcher pod, ERECORD where nothing can be written down
+ * @throws MounterError ENOTREADY where there is no launcher pod, ERECORD where nothing can be written down,
+ *   EUNSUPPORTED where `sourcePod` is no uid
  */
 export async function mountVirtualMachine(
   context: RunContext,
@@ -33,6 +36,9 @@ export async function mountVirtualMachine(
   { sourcePod, signal }: MountOptions,
 ): Promise<MountReport[]> {
   const { host, records } = context;
+  if (sourcePod !== undefined && !isUid(sourcePod)) {
+    throw new MounterError('EUNSUPPORTED', `${printable(sourcePod)} is not the uid of a pod`);
+  }
   host.startThreads();
   using _lock = await records.lock(instance.uid, signal);
   const launcher = launcherOf(host, instance);

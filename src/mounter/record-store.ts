@@ -14,7 +14,9 @@ import {
 import { join } from 'node:path';
 import { Descriptor } from '../kernel/descriptor.ts';
 import { lock, tryLock } from '../kernel/file-lock.ts';
+import { statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
+import { fileTypeName } from './file-type.ts';
 import { type MountRecord, parseRecord } from './mount-record.ts';
 import { MounterError, messageOf } from './mounter-error.ts';
 
@@ -45,7 +47,7 @@ export class RecordStore {
     const path = this.#path(uid);
     let text: string;
     try {
-      text = readFileSync(path, 'utf8');
+      text = readRegularFile(path);
     } catch (cause) {
       if (hasCode(cause, 'ENOENT', 'ENOTDIR')) return undefined;
       throw new MounterError('ERECORD', `cannot read the record: ${messageOf(cause)}`, { cause });
@@ -207,6 +209,17 @@ export class RecordStore {
       closeSync(fd);
     }
   }
+}
+
+/** What is there instead of a file must not make anybody wait (fifo(7)), nor lead elsewhere. */
+function readRegularFile(path: string): string {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  using file = Descriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  const { mode } = statx(file.number);
+  if ((mode & constants.S_IFMT) !== constants.S_IFREG) {
+    throw new Error(`${path} is ${fileTypeName(mode)}`);
+  }
+  return readFileSync(file.number, 'utf8');
 }
 
 function isStillThere(file: Descriptor, path: string): boolean {

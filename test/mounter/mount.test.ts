@@ -78,6 +78,27 @@ t.test('mount and unmount', { skip }, async (t) => {
     t.equal(mounted.ino, inside.ino);
   });
 
+  t.test('options that lead nowhere are refused, also where all is mounted already', async (t) => {
+    const { node, instance, mounter } = await launcher(t);
+    t.match(await mounter.mount(instance), [{ outcome: 'mounted' }]);
+    for (const hostMountNamespace of ['/dev/null', '/proc/self/ns/net', '/etc/hostname']) {
+      t.match(await node.mounter({ hostMountNamespace }).mount(instance), [
+        {
+          outcome: 'failed',
+          error: {
+            code: 'EUNSUPPORTED',
+            message: `${hostMountNamespace} is not a mount namespace`,
+          },
+        },
+      ]);
+    }
+    await t.rejects(mounter.mount(instance, { sourcePod: '../../etc' }), {
+      code: 'EUNSUPPORTED',
+      message: '../../etc is not the uid of a pod',
+    });
+    t.equal(node.mounts().length, 1);
+  });
+
   t.test('idempotent: twice, unmount twice, unmount before mount', async (t) => {
     const { node, instance, mounter } = await launcher(t);
     t.strictSame(await mounter.unmount(instance, { all: true }), []);

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { constants, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Descriptor } from '../../src/kernel/descriptor.ts';
@@ -57,6 +65,25 @@ t.test('records', { skip }, async (t) => {
       },
     );
   }
+
+  t.test('what is there instead of a record makes nobody wait', async (t) => {
+    const { node, instance, mounter, record } = await launcher(t);
+    mkdirSync(node.stateDirectory);
+    for (const [what, put] of Object.entries({
+      'a named pipe': () => execFileSync('mkfifo', [record]),
+      'a directory': () => mkdirSync(record),
+    })) {
+      put();
+      const refused = { code: 'ERECORD', message: `cannot read the record: ${record} is ${what}` };
+      await t.rejects(mounter.mount(instance), refused);
+      await t.rejects(mounter.unmount(instance, { all: true }), refused);
+      t.match(await mounter.gc(), [{ outcome: 'failed', error: refused }]);
+      rmSync(record, { recursive: true });
+    }
+    symlinkSync('/etc/passwd', record);
+    await t.rejects(mounter.mount(instance), { code: 'ERECORD', message: /ELOOP/ });
+    t.strictSame(node.mounts(), []);
+  });
 
   t.test('the state directory is lost', async (t) => {
     const { node, instance, mounter, emptyDir } = await launcher(t);
