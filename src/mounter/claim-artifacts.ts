@@ -2,7 +2,12 @@ import { chownSync, constants } from 'node:fs';
 import type { Descriptor } from '../kernel/descriptor.ts';
 import { type MountinfoEntry, parseMountinfo } from '../kernel/mountinfo.ts';
 import { O_PATH } from '../kernel/open-flags.ts';
-import { openat2, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS } from '../kernel/openat2.ts';
+import {
+  openat2,
+  RESOLVE_IN_ROOT,
+  RESOLVE_NO_MAGICLINKS,
+  RESOLVE_NO_XDEV,
+} from '../kernel/openat2.ts';
 import type { ProcessHandle } from '../kernel/process-handle.ts';
 import { statx } from '../kernel/statx.ts';
 import type { LauncherPod } from '../kubevirt/launcher-pod.ts';
@@ -126,9 +131,11 @@ function openVolume(
   );
 }
 
+/** What a pod has mounted over the disk is not of the volume, and must not be given away as if it were. */
 function diskOf(root: Descriptor, name: string, mountPoint: string): Descriptor {
   using volume = root;
-  return openImageFile(volume, diskImage, `the volume ${name} (${mountPoint})`).file;
+  const about = `the volume ${name} (${mountPoint})`;
+  return openImageFile(volume, diskImage, about, RESOLVE_NO_XDEV).file;
 }
 
 function give(source: Descriptor, { uid, gid }: Owner): void {

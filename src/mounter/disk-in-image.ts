@@ -35,14 +35,23 @@ export function openDisk(root: Descriptor, path: string | undefined, image: stri
   return openImageFile(root, path ?? onlyDisk(root, image), image);
 }
 
-/** A regular file of an image. */
-export function openImageFile(root: Descriptor, path: string, image: string): ImageFile {
+/**
+ * A regular file of an image, or of a volume.
+ *
+ * @param resolve what else openat2(2) must not do than leave it (RESOLVE_*)
+ */
+export function openImageFile(
+  root: Descriptor,
+  path: string,
+  image: string,
+  resolve = 0,
+): ImageFile {
   const named = `${printable(path)} in ${image}`;
   let file: Descriptor;
   try {
     file = openat2(root.number, path.replace(/^\/+/, '') || '.', {
       flags: O_PATH,
-      resolve: inImage,
+      resolve: inImage | resolve,
     });
   } catch (cause) {
     throw new MounterError('EDISK', `no disk at ${named}: ${messageOf(cause)}`, { cause });

@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -187,6 +188,30 @@ t.test('a volume with a file system', { skip }, async (t) => {
     t.match(await mounter.mount(instance(['data'])), [
       { outcome: 'failed', error: { message: /not a regular file, but a directory/ } },
     ]);
+  });
+
+  t.test('what the pod has mounted over the disk is not given away', async (t) => {
+    const { node, sources, process: attachment, ...rest } = await hotplug(t, ['data']);
+    const { instance, mounted, mounter } = rest;
+    const other = join(node.directories.root, 'other');
+    writeFileSync(other, content);
+    // The container has no mount(8): with that of the host, in its mount namespace, before its root is taken.
+    const root = readlinkSync(`/proc/${attachment.pid}/root`);
+    const disk = join(root, 'data/disk.img');
+    execFileSync('nsenter', [
+      `--target=${attachment.pid}`,
+      '--mount',
+      'mount',
+      '--bind',
+      other,
+      disk,
+    ]);
+    t.match(await mounter.mount(instance(['data'])), [
+      { outcome: 'failed', error: { code: 'EDISK', message: /EXDEV/ } },
+    ]);
+    t.equal(statSync(other).uid, 0);
+    t.equal(statSync(join(sources['data'] ?? '', 'disk.img')).uid, 0);
+    t.strictSame(mounted(), []);
   });
 
   t.test('a mount of the container’s own is no volume', async (t) => {

@@ -5,7 +5,7 @@ import { skipUnless } from '../support/requirements.ts';
 const skip = skipUnless('root', 'unshare', 'setpriv', 'g++', 'losetup', 'cgroup2 mount');
 
 /** How many mounts and unmounts; `CONTAINER_DISK_RACES=2000` for a long run. */
-const rounds = process.env['CONTAINER_DISK_RACES'] ?? '100';
+const rounds = process.env['CONTAINER_DISK_RACES'] ?? '60';
 
 t.setTimeout(3_600_000);
 
