@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { appears, knock, program, Run } from '../support/holder.ts';
 import { skipUnless } from '../support/requirements.ts';
 import { holderProfile, Runc, without } from '../support/runc.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { tmpfs } from '../support/tmpfs.ts';
 
 const skip =
   skipUnless('root', 'runc') || (process.arch === 'x64' ? false : 'the profile is for x86-64');
@@ -21,6 +22,11 @@ t.test('every mode of the program works under the profile', { skip }, async (t) 
   t.ok(readFileSync(join(runc.emptyDir, 'copied')).equals(readFileSync(program)));
   t.match(await run('copy', '/disks/copied'), { code: 0, stderr: '' }, 'over the same bytes');
   t.match(await run('-c', '/nowhere/disk_0'), { code: 1, stderr: /read-only file system/ });
+  rmSync(join(runc.emptyDir, 'copied'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128m,mode=777', 'disks', runc.emptyDir]);
+  t.teardown(() => execFileSync('umount', ['-l', runc.emptyDir]));
+  t.match(await run('copy', 'disks/copied'), { code: 0, stderr: '' }, 'on another file system');
+  t.ok(readFileSync(join(runc.emptyDir, 'copied')).equals(readFileSync(program)));
   rmSync(join(runc.emptyDir, 'copied'));
 
   const sockets = Array.from({ length: 8 }, (_, index) => `disk_${index}.sock`);
@@ -150,10 +156,11 @@ async function traced(t: Test): Promise<Set<string>> {
   await start('--help').ended;
   await start('copy', join(directory, 'copied')).ended;
   await start('copy', join(directory, 'copied')).ended;
+  await start('copy', join(tmpfs(t, 'size=128m'), 'copied')).ended;
   writeFileSync(join(directory, 'file.sock'), '');
   await start('-c', join(directory, 'file')).ended;
   for (const signal of ['SIGKILL', 'SIGINT', undefined] as const) {
-    const run = start('-c', socket.replace('.sock', ''));
+    const run = start('-c', relative('.', socket.replace('.sock', '')));
     while ((await knock(socket)) !== 'accepted') {
       if (run.child.exitCode !== null) throw new Error(run.stderr);
     }
