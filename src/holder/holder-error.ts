@@ -41,17 +41,20 @@ export function reason(error: SystemError): string {
   return `${getSystemErrorMessage(error.errno)} (${error.code})`;
 }
 
-/** Compiled when it is used: the tables of these classes take a twentieth of the time that the program starts in. */
+const ascii = /^[ -~]*$/;
+
+/** Compiled when there is need for it: the tables of these classes take a twentieth of the time of a start. */
 const unprintable = '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]';
 const longestShown = 400;
 
 /** A path as one line of a log may hold it: control characters escaped, the middle of a very long one left out. */
 export function printable(path: string): string {
-  const escaped = path.replace(new RegExp(unprintable, 'gu'), (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u{${code.toString(16)}}`;
-  });
+  const escaped = ascii.test(path) ? path : path.replace(new RegExp(unprintable, 'gu'), codePoint);
   if (escaped.length <= longestShown) return escaped;
   const half = longestShown / 2;
   return `${escaped.slice(0, half)}…${escaped.slice(-half)}`;
+}
+
+function codePoint(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
