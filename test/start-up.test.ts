@@ -70,7 +70,7 @@ t.test('what is skipped, is found by its name', async (t) => {
   skipFunctions(copy, official);
   const changed = [];
   for (let at = 0; at < bytes.length; at += 1) if (copy[at] !== bytes[at]) changed.push(copy[at]);
-  t.same(changed, [0xc3, 0xc3]);
+  t.same(changed, [0xc3, 0xc3, 0xc3]);
   t.throws(() => skipFunctions(copy, official), /is not where it was/);
   t.throws(() => skipFunctions(copy, new Elf(readFileSync(program), program)), /no symbols/);
 });

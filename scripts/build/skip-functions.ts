@@ -6,6 +6,8 @@ const skipped = [
   '_ZN2v811CpuProfiler38UseDetailedSourcePositionsForProfilingEPNS_7IsolateE',
   // Serializes the code of built-in modules, for worker threads to start faster.
   '_ZN4node8builtins13BuiltinLoader13SaveCodeCacheERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEN2v85LocalINSA_4DataEEE',
+  // Makes an io_uring(7) of each event loop, which many seccomp profiles refuse and which has to be torn down at the end.
+  'uv__iou_init',
 ];
 
 /** `ret` */
