@@ -2,6 +2,7 @@
  * One race, in a mount namespace of its own, which `races.test.ts` starts it in: every mount of it is the race's.
  * Its arguments are how often to mount and unmount, and a seed.
  */
+import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   constants,
@@ -12,10 +13,13 @@ import {
   readSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { LoopDevice } from '../../scripts/demo/loop-device.ts';
 import { hasDeviceCgroups, PodCgroup } from '../../scripts/demo/pod-cgroup.ts';
+import { readMountinfo } from '../../src/kernel/mountinfo.ts';
+import { isSameNamespace } from '../../src/kernel/namespace.ts';
 import { DiskRefusedError } from '../../src/mounter/disk/disk-refused-error.ts';
 import { MounterError } from '../../src/mounter/mounter-error.ts';
 import type { MountReport } from '../../src/mounter/prepared.ts';
@@ -27,6 +31,19 @@ import { Canaries } from './canaries.ts';
 const [rounds = 300, seed = Date.now() % 100_000] = process.argv.slice(2).map(Number);
 
 t.setTimeout(3_600_000);
+
+/** Mounts of other tests, of which this namespace has copies, go when those remove the places under them. */
+function leaveOthersBehind(): void {
+  if (isSameNamespace('/proc/self/ns/mnt', `/proc/${process.ppid}/ns/mnt`)) {
+    throw new Error('a race needs a mount namespace of its own: unshare --mount');
+  }
+  const points = readMountinfo('/proc/self').map(({ mountPoint }) => mountPoint);
+  for (const point of points.filter((each) => each.startsWith(`${tmpdir()}/`)).reverse()) {
+    execFileSync('umount', ['-l', point]);
+  }
+}
+
+leaveOthersBehind();
 
 /** What became of the volumes, by volume and outcome. */
 class Tally {
