@@ -34,7 +34,7 @@ async function launcher(t: Test) {
 
 t.test('a file system that does not answer', { skip }, async (t) => {
   const { node, emptyDir, instance, mounts } = await launcher(t);
-  const mounter = node.mounter({ timeout: 500 });
+  const mounter = node.mounter({ timeout: 2000 });
   let ticks = 0;
   const ticking = setInterval(() => {
     ticks += 1;
@@ -48,12 +48,13 @@ t.test('a file system that does not answer', { skip }, async (t) => {
       outcome: 'failed',
       error: {
         code: 'ETIMEDOUT',
-        message: /the file system of the image behind .*disk_0\.sock .*has not answered for 500 ms/,
+        message:
+          /the file system of the image behind .*disk_0\.sock .*has not answered for 2000 ms/,
       },
     },
     { volume: 'disk-1', outcome: 'mounted' },
   ]);
-  t.ok(performance.now() - start < 2500);
+  t.ok(performance.now() - start < 10_000);
   t.ok(ticks > 10, 'meanwhile everything else goes on');
   t.strictSame(mounts(), [join(emptyDir, 'disk_1.img')]);
 
@@ -73,7 +74,7 @@ t.test('the command ends, though a thread cannot', { skip }, async (t) => {
   const child = spawn(
     process.execPath,
     [
-      ...[command, ...node.arguments, '--socket-timeout', '500ms', '-o', 'json'],
+      ...[command, ...node.arguments, '--socket-timeout', '2000ms', '-o', 'json'],
       ...['mount', '-f', file],
     ],
     { stdio: ['ignore', 'pipe', 'pipe'] },
@@ -87,9 +88,9 @@ t.test('the command ends, though a thread cannot', { skip }, async (t) => {
     stderr += chunk;
   });
   const ended = once(child, 'close');
-  t.not(await Promise.race([ended, sleep(8000, 'still there', { ref: false })]), 'still there');
+  t.not(await Promise.race([ended, sleep(30_000, 'still there', { ref: false })]), 'still there');
   t.strictSame(await ended, [1, null]);
-  t.match(stderr, /error: disk-0: the file system of .* has not answered for 500 ms/);
+  t.match(stderr, /error: disk-0: the file system of .* has not answered for 2000 ms/);
   t.match(JSON.parse(stdout), [{ volumes: [{ outcome: 'failed' }, { outcome: 'mounted' }] }]);
   t.ok(existsSync(join(emptyDir, 'disk_1.img')));
 });

@@ -41,7 +41,7 @@ async function refused(
   { node, emptyDir, socket, instance }: Awaited<ReturnType<typeof launcher>>,
   { code, message }: { code: string; message: RegExp },
 ) {
-  const mounter = node.mounter({ timeout: 300 });
+  const mounter = node.mounter({ timeout: 3000 });
   const [report, other] = await mounter.mount(instance);
   t.match(report, { volume: 'disk-0', outcome: 'failed', error: { code, message } });
   t.match(report, { error: { message: socket } });
@@ -112,7 +112,7 @@ t.test(
         code: 'ETIMEDOUT',
         message: /has accepted no connection for \d+ ms/,
       });
-      t.ok(performance.now() - start < 3000);
+      t.ok(performance.now() - start < 15_000);
       unlinkSync(socket);
     });
 
