@@ -32,7 +32,7 @@ int main() {
   tell("clone3(CLONE_NEWUSER)", other);
   tell("unshare(CLONE_NEWUSER)", unshare(CLONE_NEWUSER));
   tell("mount", mount("none", "/proc", "tmpfs", 0, nullptr));
-  tell("ptrace", ptrace(PTRACE_TRACEME, 0, 0, 0));
+  tell("ptrace", ptrace(PTRACE_SEIZE, 999999, 0, 0));
   tell("io_uring_setup", syscall(SYS_io_uring_setup, 1, nullptr));
   tell("keyctl", syscall(SYS_keyctl, 0, 0, 0, 0, 0));
   tell("memfd_create", syscall(SYS_memfd_create, "x", 0));
