@@ -66,14 +66,14 @@ export class Archive {
   }
 
   #read(): Directory {
-    this.#directory ??= readDirectory(this.bytes);
+    this.#directory ??= readDirectory(this.bytes, this.path);
     return this.#directory;
   }
 
   #member(offset: number): Member {
     const known = this.#members.get(offset);
     if (known) return known;
-    const { name: field, start, size } = header(this.bytes, offset);
+    const { name: field, start, size } = header(this.bytes, offset, this.path);
     const name = this.#name(field);
     const elf = new Elf(this.bytes.subarray(start, start + size), `${this.path}(${name})`);
     const symtab = elf.sections.find(({ type }) => type === SHT_SYMTAB);
@@ -99,13 +99,13 @@ interface Directory {
   readonly longNames: Buffer;
 }
 
-function readDirectory(bytes: Buffer): Directory {
+function readDirectory(bytes: Buffer, path: string): Directory {
   let index = new Map<string, number>();
   let longNames = Buffer.alloc(0);
   for (let at = 8; at + 60 <= bytes.length; ) {
-    const { name, start, size } = header(bytes, at);
+    const { name, start, size } = header(bytes, at, path);
     const content = bytes.subarray(start, start + size);
-    if (name === '/') index = readIndex(content);
+    if (name === '/') index = readIndex(content, path);
     else if (name === '//') longNames = Buffer.from(content);
     else break;
     at = start + size + (size % 2);
@@ -114,12 +114,14 @@ function readDirectory(bytes: Buffer): Directory {
 }
 
 /** Of several members that define a symbol the linker takes the first. */
-function readIndex(content: Buffer): Map<string, number> {
+function readIndex(content: Buffer, path: string): Map<string, number> {
   const index = new Map<string, number>();
-  const count = content.readUInt32BE(0);
+  const count = content.length < 4 ? 0 : content.readUInt32BE(0);
   let name = 4 + 4 * count;
+  if (content.length < name) throw unfit(`the symbol index of ${path} is cut short`);
   for (let each = 0; each < count; each += 1) {
     const end = content.indexOf(0, name);
+    if (end < 0) throw unfit(`the symbol index of ${path} is cut short`);
     const symbol = content.toString('latin1', name, end);
     if (!index.has(symbol)) index.set(symbol, content.readUInt32BE(4 + 4 * each));
     name = end + 1;
@@ -127,8 +129,18 @@ function readIndex(content: Buffer): Map<string, number> {
   return index;
 }
 
-function header(bytes: Buffer, at: number): { name: string; start: number; size: number } {
+/** The header of a member, whose content lies in the archive: then whoever goes from one to the next gets to the end. */
+function header(
+  bytes: Buffer,
+  at: number,
+  path: string,
+): { readonly name: string; readonly start: number; readonly size: number } {
   const field = (from: number, to: number) =>
     bytes.toString('latin1', at + from, at + to).trimEnd();
-  return { name: field(0, 16), start: at + 60, size: Number(field(48, 58)) };
+  const start = at + 60;
+  const size = Number(/^\d{1,10}$/.exec(field(48, 58))?.[0]);
+  if (!(start + size <= bytes.length)) {
+    throw unfit(`${path} is damaged: the member at ${at} has the size "${field(48, 58)}"`);
+  }
+  return { name: field(0, 16), start, size };
 }

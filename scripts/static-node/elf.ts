@@ -43,6 +43,10 @@ export interface Relocation {
   readonly addend: number;
 }
 
+/** Bytes of `Elf64_Phdr` and `Elf64_Shdr`. */
+const programHeaderSize = 56;
+const sectionHeaderSize = 64;
+
 /** A 64-bit little-endian ELF file in memory. */
 export class Elf {
   readonly bytes: Buffer;
@@ -57,6 +61,13 @@ export class Elf {
     }
     if (bytes[4] !== ELFCLASS64 || bytes[5] !== ELFDATA2LSB) {
       throw unfit(`${what} is not a 64-bit little-endian file`);
+    }
+    const sizes = [bytes.readUInt16LE(54), bytes.readUInt16LE(58)];
+    const counts = [bytes.readUInt16LE(56), bytes.readUInt16LE(60)];
+    for (const [index, size] of [programHeaderSize, sectionHeaderSize].entries()) {
+      if (counts[index] !== 0 && sizes[index] !== size) {
+        throw unfit(`${what} has headers of ${sizes[index]} bytes, not of ${size}`);
+      }
     }
     try {
       this.segments = readSegments(bytes);
