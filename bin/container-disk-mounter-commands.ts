@@ -84,7 +84,10 @@ export function mounterCommand(run: Run): Command {
         .default('text'),
     )
     .option('-v, --verbose', 'log what is done, not only what is wrong')
-    .configureHelp({ showGlobalOptions: true });
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      outputError: (text, write) => write(`container-disk-mounter: ${text}`),
+    });
 
   const command = (verb: Verb, description: string, ...options: Option[]) => {
     const made = program.command(verb).description(description);

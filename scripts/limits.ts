@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { officialProgram } from './bench/official-program.ts';
 import { summarize } from './bench/statistics.ts';
 import { measureStart, type Start } from './limits/start.ts';
@@ -53,6 +53,7 @@ async function measure(
   scratch: string,
   rounds: number,
   cpus: readonly (number | undefined)[],
+  signal: AbortSignal,
 ): Promise<void> {
   // Copies, which nobody else has mapped: only those can be dropped from the page cache.
   const own = join(scratch, 'container-disk');
@@ -69,8 +70,9 @@ async function measure(
     for (const kind of kinds) {
       try {
         const { program, cpu, isCached } = kind;
-        kind.starts.push(await measureStart(program, { memory, cpu }, scratch, isCached));
+        kind.starts.push(await measureStart(program, { memory, cpu }, scratch, isCached, signal));
       } catch (error) {
+        signal.throwIfAborted();
         console.error(`limits: ${error instanceof Error ? error.message : String(error)}`);
         kind.failed += 1;
       }
@@ -86,17 +88,45 @@ async function measure(
   for (const kind of kinds) console.log(row(kind));
 }
 
+function wholeNumber(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It is no whole number.');
+  return Number(text);
+}
+
+function rounds(text: string): number {
+  const number = wholeNumber(text);
+  if (number === 0) throw new InvalidArgumentError('It is at least 1.');
+  return number;
+}
+
+const ended = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGPIPE'] as const) {
+  process.on(name, () => ended.abort(new Error(`ended by ${name}`)));
+}
+
 await new Command('limits')
   .description(
     "Starts the program and the official Node.js with the same bundle in cgroups with a pod's limits, as root.",
   )
-  .option('--rounds <number>', 'starts of each kind', Number, 5)
-  .option('--cpu <list>', 'thousandths of a core, comma-separated; 0 is no limit', '10,100,500,0')
-  .action(async ({ rounds, cpu }: { readonly rounds: number; readonly cpu: string }) => {
-    const cpus = cpu.split(',').map((text) => Number(text) || undefined);
+  .addOption(new Option('--rounds <number>', 'starts of each kind').argParser(rounds).default(5))
+  .addOption(
+    new Option('--cpu <list>', 'thousandths of a core, comma-separated; 0 is no limit')
+      .argParser((text) => text.split(',').map(wholeNumber))
+      .default([10, 100, 500, 0], '10,100,500,0'),
+  )
+  .action(async (options: { readonly rounds: number; readonly cpu: readonly number[] }) => {
+    if (process.getuid?.() !== 0) {
+      console.error('limits: error: cgroups are made by root: sudo npm run limits');
+      process.exitCode = 1;
+      return;
+    }
+    const cpus = options.cpu.map((each) => each || undefined);
     const scratch = mkdtempSync(join(tmpdir(), 'container-disk-limits-'));
     try {
-      await measure(scratch, rounds, cpus);
+      await measure(scratch, options.rounds, cpus, ended.signal);
+    } catch (error) {
+      console.error(`limits: error: ${error instanceof Error ? error.message : String(error)}`);
+      process.exitCode = 1;
     } finally {
       rmSync(scratch, { recursive: true, force: true });
     }

@@ -6,7 +6,7 @@ export type ImageErrorCode =
   | 'EREFERENCE'
   /** The disk was written to while it was read. */
   | 'ECHANGED'
-  /** What is at the output path was not made here, and is left as it is. */
+  /** What is at the output path was not made here, and is left as it is; or there is no room for the image. */
   | 'EOUTPUT'
   /** Something that goes into the image is not there. */
   | 'EMISSING';
@@ -16,8 +16,8 @@ export class ImageError extends Error {
   override readonly name = 'ImageError';
   readonly code: ImageErrorCode;
 
-  constructor(code: ImageErrorCode, message: string) {
-    super(message);
+  constructor(code: ImageErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
   }
 }

@@ -57,6 +57,12 @@ export async function writeImage(
     await rm(directory, { recursive: true, force: true });
     await rename(layout, directory);
     return { layout: directory, archive, digest };
+  } catch (error) {
+    const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+    if (!isFull) throw error;
+    throw new ImageError('EOUTPUT', `cannot write ${directory}: no space left on device`, {
+      cause: error,
+    });
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

@@ -1,8 +1,14 @@
-import { createReadStream } from 'node:fs';
+import { read } from 'node:fs';
+import { promisify } from 'node:util';
 import { type Pack, pack } from 'tar-stream';
 import type { Entry, FileEntry } from './entry.ts';
 
 type Sink = ReturnType<Pack['entry']>;
+
+const readAt = promisify(read);
+
+/** Bytes that are read at once. */
+const chunkSize = 256 * 1024;
 
 /**
  * A tar archive of the entries, in their order. No more of a file is in memory than a few chunks. The bytes depend on
@@ -42,10 +48,13 @@ async function appendFile(
   // What went wrong is thrown where the archive is read.
   file.once('error', () => {});
   const closed = new Promise<void>((resolve) => file.once('close', resolve));
-  // A range cannot be empty: without an end, the whole of a file would be read.
-  const range = { fd, autoClose: false, start: 0, end: size - 1, highWaterMark: 256 * 1024 };
-  for await (const chunk of size === 0 ? [] : createReadStream('', range)) {
-    if (file.write(chunk)) continue;
+  // A stream would close the descriptor, which is another's, when it is left before its end.
+  for (let at = 0; at < size; ) {
+    const length = Math.min(size - at, chunkSize);
+    const { bytesRead, buffer } = await readAt(fd, Buffer.allocUnsafe(length), 0, length, at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+    if (file.write(buffer.subarray(0, bytesRead))) continue;
     await drained(file);
     if (file.destroyed) return;
   }

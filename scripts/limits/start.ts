@@ -22,9 +22,10 @@ export async function measureStart(
   limits: Limits,
   scratch: string,
   isCached: boolean,
+  signal: AbortSignal,
 ): Promise<Start> {
   if (!isCached) evict(program);
-  const noOp = await measureNoOp(program, limits);
+  const noOp = await measureNoOp(program, limits, signal);
   if (!isCached) evict(program);
   const path = join(scratch, 'disk_0');
   await using cgroup = new LimitedCgroup(limits);
@@ -34,6 +35,7 @@ export async function measureStart(
   const exit = once(child, 'exit');
   try {
     while (!(await accepts(`${path}.sock`))) {
+      signal.throwIfAborted();
       if (child.exitCode !== null || child.signalCode !== null) {
         throw new Error(`${program} ended with ${child.signalCode ?? child.exitCode}`);
       }
@@ -47,12 +49,17 @@ export async function measureStart(
   }
 }
 
-async function measureNoOp(program: string, limits: Limits): Promise<number> {
+async function measureNoOp(program: string, limits: Limits, signal: AbortSignal): Promise<number> {
   await using cgroup = new LimitedCgroup(limits);
   const [command = '', ...argv] = [...cgroup.command, program, '--no-op'];
   const start = performance.now();
-  const [code, signal] = await once(spawn(command, argv, { stdio: 'ignore' }), 'exit');
-  if (code !== 0) throw new Error(`${program} --no-op ended with ${signal ?? code}`);
+  const child = spawn(command, argv, { stdio: 'ignore' });
+  const kill = () => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  const [code, ended] = await once(child, 'exit');
+  signal.removeEventListener('abort', kill);
+  signal.throwIfAborted();
+  if (code !== 0) throw new Error(`${program} --no-op ended with ${ended ?? code}`);
   return performance.now() - start;
 }
 

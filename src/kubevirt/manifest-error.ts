@@ -2,10 +2,10 @@ import { printable } from './printable.ts';
 
 /**
  * Why a manifest was not read:
- * `ETOOBIG` it is larger than the limit, `ESYNTAX` it is neither JSON nor YAML,
+ * `EREAD` its file cannot be read, `ETOOBIG` it is larger than the limit, `ESYNTAX` it is neither JSON nor YAML,
  * `EKIND` it holds something else, `EFIELD` a field has a value that cannot be used.
  */
-export type ManifestErrorCode = 'ETOOBIG' | 'ESYNTAX' | 'EKIND' | 'EFIELD';
+export type ManifestErrorCode = 'EREAD' | 'ETOOBIG' | 'ESYNTAX' | 'EKIND' | 'EFIELD';
 
 /** A VirtualMachineInstance that cannot be read. `message` is `<source>: <field>: <why>`. */
 export class ManifestError extends Error {

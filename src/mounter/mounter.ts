@@ -92,19 +92,23 @@ export class Mounter implements AsyncDisposable {
   }
 
   /** CRC-32 of each container disk and of kernel boot. */
-  checksum(
+  async checksum(
     instance: VirtualMachineInstance,
     { signal }: VerbOptions = {},
   ): Promise<ChecksumReport[]> {
-    return checksums(this.#context, instance, signal);
+    const reports = await checksums(this.#context, instance, signal);
+    this.#tellErrors(reports);
+    return reports;
   }
 
   /** The same, with an error for each that is not what the status of the VMI says. */
-  verify(
+  async verify(
     instance: VirtualMachineInstance,
     { signal }: VerbOptions = {},
   ): Promise<ChecksumReport[]> {
-    return verifyChecksums(this.#context, instance, signal);
+    const reports = await verifyChecksums(this.#context, instance, signal);
+    this.#tellErrors(reports);
+    return reports;
   }
 
   /** Every socket on the node with the disk that it leads to, and every hotplugged volume. */
@@ -138,14 +142,20 @@ export class Mounter implements AsyncDisposable {
   }
 
   #tellAll(reports: readonly (MountReport | UnmountReport)[]): void {
+    this.#tellErrors(reports);
     for (const report of reports) {
+      if ('error' in report && report.error) continue;
       const { volume, outcome } = report;
-      if ('error' in report && report.error) {
-        this.#context.tell({ level: 'error', volume, message: report.error.message });
-      } else {
-        const target = 'target' in report ? ` ${report.target}` : '';
-        this.#context.tell({ level: 'info', volume, message: `${outcome}${target}` });
-      }
+      const target = 'target' in report ? ` ${report.target}` : '';
+      this.#context.tell({ level: 'info', volume, message: `${outcome}${target}` });
+    }
+  }
+
+  #tellErrors(reports: readonly (MountReport | UnmountReport | ChecksumReport)[]): void {
+    for (const report of reports) {
+      if (!('error' in report) || report.error === undefined) continue;
+      const { volume, error } = report;
+      this.#context.tell({ level: 'error', volume, message: error.message });
     }
   }
 }

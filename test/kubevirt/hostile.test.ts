@@ -57,8 +57,11 @@ t.test('a file is read to the limit and no further', async (t) => {
   await t.rejects(readManifestFile('/dev/zero'), { code: 'ETOOBIG', message: /^\/dev\/zero: / });
   truncateSync(file, 2 ** 40);
   await t.rejects(readManifestFile(file), { code: 'ETOOBIG' });
-  await t.rejects(readManifestFile(join(directory, 'none')), { code: 'ENOENT' });
-  await t.rejects(readManifestFile(directory), { code: 'EISDIR' });
+  await t.rejects(readManifestFile(join(directory, 'none')), {
+    code: 'EREAD',
+    cause: { code: 'ENOENT' },
+  });
+  await t.rejects(readManifestFile(directory), { code: 'EREAD', cause: { code: 'EISDIR' } });
   t.equal(readdirSync('/proc/self/fd').length, open, 'no descriptor is left open');
 });
 

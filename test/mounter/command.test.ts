@@ -45,9 +45,9 @@ t.test('help, version and what cannot be', async (t) => {
     JSON.stringify(manifest({ uid: 'a/../../name', pods: [] })),
   );
   for (const [argv, message] of [
-    [['mount'], /required option '-f, --filename <file>' not specified/],
+    [['mount'], /^container-disk-mounter: error: required option '-f, --filename <file>'/],
     [['mount', '-f', join(directory, 'nothing')], /error: .*no such file.*nothing/i],
-    [['mount', '-f', join(directory, 'd')], /error: /],
+    [['mount', '-f', join(directory, 'd')], /error: .*\/d: cannot be read: EISDIR/],
     [['mount', '-f', join(directory, 'broken.json')], /error: .*broken\.json/],
     [['mount', '-f', join(directory, 'wrong.json')], /metadata\.uid/],
     [['--owner', 'qemu', 'list'], /It is not UID:GID/],
@@ -201,3 +201,16 @@ t.test(
     t.strictSame(node.mounts(), [join(alive.emptyDir('container-disks'), 'disk_0.img')]);
   },
 );
+
+t.test('why there is no checksum', { skip: skipUnless('root') }, async (t) => {
+  const node = new TestNode(t);
+  const pod = node.pod();
+  pod.emptyDir('container-disks');
+  const file = join(node.directories.root, 'vmi.json');
+  writeFileSync(file, JSON.stringify(manifest({ uid: node.uid(), pods: [pod.uid] })));
+  for (const verb of ['checksum', 'verify']) {
+    const { status, stderr } = run([...node.arguments, verb, '-f', file]);
+    t.equal(status, 1);
+    t.match(stderr, /^container-disk-mounter: error: root: no socket .*disk_0\.sock yet$/m);
+  }
+});
