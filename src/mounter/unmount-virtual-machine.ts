@@ -73,7 +73,7 @@ export async function takeAway(
       if (heir) left.set(entryKey(heir), heir);
     }
   } finally {
-    if (record) updateRecord(context, record, [...left.values()]);
+    if (record) updateRecord(context, record, [...left.values()], reports);
   }
   return reports;
 }
@@ -110,14 +110,24 @@ async function takeOneAway(
   }
 }
 
+/** Where it cannot be written, what was done is in the log: nobody gets the reports then. */
 function updateRecord(
-  { records }: RunContext,
+  { records, tell }: RunContext,
   record: MountRecord,
   entries: readonly RecordEntry[],
+  reports: readonly UnmountReport[],
 ): void {
-  if (entries.length === 0) records.remove(record.uid);
-  else if (JSON.stringify(entries) !== JSON.stringify(record.entries)) {
-    records.save({ ...record, entries });
+  try {
+    if (entries.length === 0) records.remove(record.uid);
+    else if (JSON.stringify(entries) !== JSON.stringify(record.entries)) {
+      records.save({ ...record, entries });
+    }
+  } catch (error) {
+    for (const { volume, target, outcome, error: failure } of reports) {
+      const why = failure === undefined ? '' : `: ${failure.message}`;
+      tell({ level: 'warn', volume, message: `${outcome} ${target}${why}` });
+    }
+    throw error;
   }
 }
 
