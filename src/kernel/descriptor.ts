@@ -1,8 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 
-/** An owned file descriptor; it is closed when it is disposed of. */
+/** An owned file descriptor; it is closed when it, and all that share it, are disposed of. */
 export class Descriptor implements Disposable {
   #number: number | undefined;
+  #owners = { count: 1 };
 
   constructor(number: number) {
     this.#number = number;
@@ -28,18 +29,29 @@ export class Descriptor implements Disposable {
     return `${this.path}/${name}`;
   }
 
-  /** Gives the descriptor away; nothing is closed here any more. */
+  /** Another owner of the same number. */
+  share(): Descriptor {
+    const other = new Descriptor(this.number);
+    other.#owners = this.#owners;
+    this.#owners.count += 1;
+    return other;
+  }
+
+  /** Gives the descriptor away; nothing is closed here any more. One that is shared stays everybody's. */
   take(): number {
     const number = this.number;
+    if (this.#owners.count > 1) throw new TypeError('the descriptor has other owners');
     this.#number = undefined;
     return number;
   }
 
   [Symbol.dispose](): void {
     const number = this.#number;
+    if (number === undefined) return;
     // The kernel lets go of it also when close(2) fails; by the next time it may be another's.
     this.#number = undefined;
-    if (number !== undefined) closeSync(number);
+    this.#owners.count -= 1;
+    if (this.#owners.count === 0) closeSync(number);
   }
 }
 

@@ -46,17 +46,33 @@ export function call(
   path: string | undefined,
   ...values: Argument[]
 ): number {
+  const result = tryCall(prototype, name, ...values);
+  if (result < 0) throw new SyscallError(-result, name, path);
+  return result;
+}
+
+/**
+ * The same where failures are usual, without the cost of an error.
+ *
+ * @returns errno(3), negated, where it fails
+ * @throws SyscallError EINVAL for a path with a null byte
+ */
+export function tryCall(prototype: string, name: string, ...values: Argument[]): number {
   const native = libc(prototype);
-  const converted = values.map((value) =>
-    typeof value === 'string' ? pathArgument(value, name) : value,
-  );
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index];
+    if (typeof value === 'string' && special.test(value)) values[index] = pathArgument(value, name);
+  }
   for (;;) {
-    const result = Number(native(...converted));
+    const result = Number(native(...values));
     if (result !== -1) return result;
     const errno = koffi().errno();
-    if (errno !== constants.errno.EINTR) throw new SyscallError(errno, name, path);
+    if (errno !== constants.errno.EINTR) return -errno;
   }
 }
+
+/** What a path that stands for its bytes as they are does not have. */
+const special = /[\0\ud800-\udfff]/;
 
 function pathArgument(path: string, name: string): string | Uint8Array {
   if (path.includes('\0')) {

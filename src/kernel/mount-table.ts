@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type MountinfoEntry, parseMountinfo } from './mountinfo.ts';
+import type { DeviceNumber } from './statx.ts';
 
 /** What the kernel may write in another way (proc_pid_mountinfo(5)), or in more bytes than characters. */
 const maybeEscaped = /[^\x21-\x7e]|[\\#]/;
@@ -13,6 +14,8 @@ export class MountTable {
   /** A character for each byte. */
   readonly #text: string;
   #entries: readonly MountinfoEntry[] | undefined;
+  #byMountPoint: Map<string, MountinfoEntry[]> | undefined;
+  #byDevice: Map<string, MountinfoEntry[]> | undefined;
 
   /** @param content as in `/proc/<pid>/mountinfo` */
   constructor(content: Uint8Array) {
@@ -29,6 +32,18 @@ export class MountTable {
   get entries(): readonly MountinfoEntry[] {
     this.#entries ??= parseMountinfo(this.#content);
     return this.#entries;
+  }
+
+  /** What is mounted at a path, the topmost last. */
+  at(mountPoint: string): readonly MountinfoEntry[] {
+    this.#byMountPoint ??= grouped(this.entries, (entry) => entry.mountPoint);
+    return this.#byMountPoint.get(mountPoint) ?? [];
+  }
+
+  /** Those of a file system. */
+  ofFileSystem({ major, minor }: DeviceNumber): readonly MountinfoEntry[] {
+    this.#byDevice ??= grouped(this.entries, (entry) => `${entry.major}:${entry.minor}`);
+    return this.#byDevice.get(`${major}:${minor}`) ?? [];
   }
 
   /** Those whose mount point is below a directory. */
@@ -54,4 +69,18 @@ export class MountTable {
     }
     return parseMountinfo(Buffer.from(lines.join('\n'), 'latin1'));
   }
+}
+
+function grouped(
+  entries: readonly MountinfoEntry[],
+  keyOf: (entry: MountinfoEntry) => string,
+): Map<string, MountinfoEntry[]> {
+  const groups = new Map<string, MountinfoEntry[]>();
+  for (const entry of entries) {
+    const key = keyOf(entry);
+    const group = groups.get(key);
+    if (group) group.push(entry);
+    else groups.set(key, [entry]);
+  }
+  return groups;
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import { Descriptor } from './descriptor.ts';
 import type { MountAttributes } from './mount.ts';
-import { startWorker } from './start-worker.ts';
+import { endWorker, startWorker, ThreadStartError, workerError } from './start-worker.ts';
 import { SyscallError } from './syscall-error.ts';
 
 /** Something that is open, and what it is called in messages. */
@@ -51,10 +51,15 @@ export type MountJob =
     };
 
 export interface MountJobResult {
-  readonly id: number;
   /** The descriptor that the job made, or 0. */
   readonly descriptor: number;
   readonly error?: { readonly errno: number; readonly syscall: string; readonly path?: string };
+}
+
+/** Whoever waits for the result of a job. */
+interface Waiting {
+  readonly resolve: (descriptor: number) => void;
+  readonly reject: (error: Error) => void;
 }
 
 /** The thread that changes mount namespaces has ended. */
@@ -67,15 +72,16 @@ export class MountThreadError extends Error {
  * A thread that enters the mount namespaces of others, which no thread that runs other code may do: setns(2)
  * changes where every relative path leads.
  *
- * It is started with the first job and does one job after another. It keeps no process from ending.
+ * It is started with the first job. Jobs of one turn of the event loop go to it together, as waking a thread costs
+ * more than most of them. It keeps no process from ending.
  */
 export class MountThread implements AsyncDisposable {
   #worker: Worker | undefined;
-  #count = 0;
-  readonly #waiting = new Map<
-    number,
-    { resolve: (descriptor: number) => void; reject: (error: Error) => void }
-  >();
+  /** Jobs of this turn, and who waits for them. */
+  #jobs: MountJob[] = [];
+  #callers: Waiting[] = [];
+  /** Those of earlier turns, in the order in which the thread answers. */
+  readonly #sent: (readonly Waiting[])[] = [];
 
   /** Starts the thread before there is a job, so that the first one need not wait for it. */
   start(): void {
@@ -124,14 +130,25 @@ export class MountThread implements AsyncDisposable {
   }
 
   #run(job: MountJob): Promise<number> {
-    const worker = this.#start();
-    this.#count += 1;
-    const id = this.#count;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      worker.ref();
-      worker.postMessage({ id, job });
+      // After the promises that are settled by now: those who waited for one thing go on to the next together.
+      if (this.#jobs.length === 0) queueMicrotask(() => process.nextTick(() => this.#send()));
+      this.#jobs.push(job);
+      this.#callers.push({ resolve, reject });
     });
+  }
+
+  #send(): void {
+    const [jobs, callers] = [this.#jobs, this.#callers];
+    [this.#jobs, this.#callers] = [[], []];
+    try {
+      const worker = this.#start();
+      worker.ref();
+      worker.postMessage(jobs);
+      this.#sent.push(callers);
+    } catch (error) {
+      for (const { reject } of callers) reject(error as Error);
+    }
   }
 
   #start(): Worker {
@@ -142,35 +159,39 @@ export class MountThread implements AsyncDisposable {
     let worker: Worker;
     try {
       const script = new URL(`./mount-worker.${extension}`, import.meta.url);
-      worker = startWorker(script, { fd: home.number, path } satisfies MountNamespace);
+      worker = startWorker<MountNamespace>(script, { fd: home.number, path });
     } catch (error) {
       home[Symbol.dispose]();
       throw error;
     }
-    worker.unref();
-    worker.on('message', ({ id, descriptor, error }: MountJobResult) => {
-      const waiting = this.#waiting.get(id);
-      this.#waiting.delete(id);
-      if (this.#waiting.size === 0) worker.unref();
-      if (error) waiting?.reject(new SyscallError(error.errno, error.syscall, error.path));
-      else waiting?.resolve(descriptor);
+    worker.on('message', (results: readonly MountJobResult[]) => {
+      const callers = this.#sent.shift() ?? [];
+      if (this.#sent.length === 0) worker.unref();
+      results.forEach(({ descriptor, error }, index) => {
+        if (error === undefined) callers[index]?.resolve(descriptor);
+        else callers[index]?.reject(new SyscallError(error.errno, error.syscall, error.path));
+      });
     });
-    const ended = (why: string, cause?: unknown) => {
+    const ended = (why: string, cause?: Error) => {
       // It fails first and exits later; by then the jobs that wait are another's.
       if (this.#worker !== worker) return;
       this.#worker = undefined;
-      const error = new MountThreadError(`the thread for mounts has ended: ${why}`, { cause });
-      for (const { reject } of this.#waiting.values()) reject(error);
-      this.#waiting.clear();
+      const error =
+        cause instanceof ThreadStartError
+          ? cause
+          : new MountThreadError(`the thread for mounts has ended: ${why}`, { cause });
+      for (const { reject } of this.#sent.splice(0).flat()) reject(error);
       home[Symbol.dispose]();
     };
-    worker.on('error', (error) => ended(String(error), error));
+    worker.on('error', (cause) => ended(String(cause), workerError(cause)));
     worker.on('exit', (code) => ended(`exit code ${code}`));
+    // After the listeners: one of messages keeps the process from ending.
+    worker.unref();
     this.#worker = worker;
     return worker;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#worker?.terminate();
+    if (this.#worker) await endWorker(this.#worker);
   }
 }

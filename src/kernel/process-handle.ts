@@ -2,6 +2,7 @@ import { constants, readFileSync } from 'node:fs';
 import { Descriptor } from './descriptor.ts';
 import { O_PATH } from './open-flags.ts';
 import { isAlive } from './pidfd.ts';
+import { type FileStatus, statxAt } from './statx.ts';
 import { hasCode } from './syscall-error.ts';
 
 /** The process that was meant is not there any more. */
@@ -70,23 +71,36 @@ export class ProcessHandle implements Disposable {
     return readFileSync(this.path(name));
   }
 
-  /** The process's root directory (proc_pid_root(5)), open with O_PATH. */
+  /** The same of a file that has no other characters than those of ASCII. */
+  readText(name: string): string {
+    return readFileSync(this.path(name), 'utf8');
+  }
+
+  /**
+   * The process's root directory (proc_pid_root(5)), open with O_PATH.
+   *
+   * @throws ProcessGoneError; a process that nobody has waited for is there still, but has none
+   */
   root(): Descriptor {
-    return this.#open('root', O_PATH | constants.O_DIRECTORY);
-  }
-
-  /** The process's mount namespace, for setns(2). */
-  mountNamespace(): Descriptor {
-    return this.#open('ns/mnt', constants.O_RDONLY);
-  }
-
-  /** @throws ProcessGoneError; a process that nobody has waited for is there still, but has none of this */
-  #open(name: string, flags: number): Descriptor {
     try {
-      return Descriptor.open(this.path(name), flags);
+      return Descriptor.open(this.path('root'), O_PATH | constants.O_DIRECTORY);
     } catch (error) {
       throw isMissing(error) ? new ProcessGoneError(this.pid) : error;
     }
+  }
+
+  /** Which file the process's mount namespace is (namespaces(7)). @throws ProcessGoneError */
+  mountNamespace(): FileStatus {
+    try {
+      return statxAt(this.#directory.number, 'ns/mnt');
+    } catch (error) {
+      throw isMissing(error) ? new ProcessGoneError(this.pid) : error;
+    }
+  }
+
+  /** A descriptor of the process, for setns(2) into its mount namespace (Linux 5.8). */
+  get pidfd(): number {
+    return this.#pidfd.number;
   }
 
   [Symbol.dispose](): void {

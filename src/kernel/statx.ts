@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { descriptorPath } from './descriptor.ts';
-import { call } from './libc.ts';
+import { tryCall } from './libc.ts';
 import { SyscallError } from './syscall-error.ts';
 import { syscallNumber } from './syscall-number.ts';
 
@@ -9,7 +9,7 @@ const AT_NO_AUTOMOUNT = 0x800;
 const AT_STATX_DONT_SYNC = 0x4000;
 const STATX_BASIC_STATS = 0x7ff;
 const STATX_MNT_ID = 0x1000;
-const STATX_ATTR_MOUNT_ROOT = 0x2000n;
+const STATX_ATTR_MOUNT_ROOT = 0x2000;
 
 /** What statx(2) says of a file. Times are left out; sizes are in bytes. */
 export interface FileStatus {
@@ -45,21 +45,36 @@ export interface DeviceNumber {
  * @throws SyscallError ENOSYS before Linux 5.8, where the root of a mount would pass for an ordinary file
  */
 export function statx(fd: number): FileStatus {
-  const struct = Buffer.alloc(256);
-  call(
+  return statxOf(fd, '', AT_EMPTY_PATH);
+}
+
+/**
+ * The same of a path below an open directory that is trusted; links are followed.
+ *
+ * @throws SyscallError ENOENT…
+ */
+export function statxAt(directory: number, path: string): FileStatus {
+  return statxOf(directory, path, 0);
+}
+
+const struct = Buffer.alloc(256);
+
+function statxOf(fd: number, path: string, flags: number): FileStatus {
+  const result = tryCall(
     'long syscall(long number, int dirfd, const char *path, int flags, unsigned int mask, uint8_t *buffer)',
     'statx',
-    descriptorPath(fd),
     syscallNumber('statx'),
     fd,
-    '',
-    AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+    path,
+    flags | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
     STATX_BASIC_STATS | STATX_MNT_ID,
     struct,
   );
-  if (!(struct.readBigUInt64LE(56) & STATX_ATTR_MOUNT_ROOT)) {
+  const about = () => (path === '' ? descriptorPath(fd) : `${descriptorPath(fd)}/${path}`);
+  if (result < 0) throw new SyscallError(-result, 'statx', about());
+  if ((struct.readUInt32LE(56) & STATX_ATTR_MOUNT_ROOT) === 0) {
     const detail = 'the kernel does not tell the root of a mount, Linux 5.8 or later is needed';
-    throw new SyscallError(constants.errno.ENOSYS, 'statx', descriptorPath(fd), detail);
+    throw new SyscallError(constants.errno.ENOSYS, 'statx', about(), detail);
   }
   return {
     mode: struct.readUInt16LE(28),
@@ -71,7 +86,7 @@ export function statx(fd: number): FileStatus {
     rdev: { major: struct.readUInt32LE(128), minor: struct.readUInt32LE(132) },
     device: { major: struct.readUInt32LE(136), minor: struct.readUInt32LE(140) },
     mountId: struct.readBigUInt64LE(144),
-    isMountRoot: (struct.readBigUInt64LE(8) & STATX_ATTR_MOUNT_ROOT) !== 0n,
+    isMountRoot: (struct.readUInt32LE(8) & STATX_ATTR_MOUNT_ROOT) !== 0,
   };
 }
 

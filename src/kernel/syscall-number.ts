@@ -2,10 +2,11 @@ import { SyscallError } from './syscall-error.ts';
 
 /**
  * Numbers of system calls without a wrapper in every libc. From 424 on they are the same on all architectures;
- * `bpf` is of the time before (asm/unistd.h).
+ * the others are of the time before (asm/unistd.h).
  */
 const numbers: Record<string, Partial<Record<NodeJS.Architecture, number>> | number> = {
   bpf: { x64: 321, arm64: 280 },
+  getdents64: { x64: 217, arm64: 61 },
   statx: { x64: 332, arm64: 291 },
   pidfd_send_signal: 424,
   open_tree: 428,

@@ -4,6 +4,7 @@ import type { ProcessHandle } from '../kernel/process-handle.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
 import type { WantedVolume } from '../kubevirt/wanted-volumes.ts';
 import type { Disk } from './disk/disk.ts';
+import type { MountedFile } from './mounted-file.ts';
 import type { TargetKind } from './target.ts';
 
 /** One thing that is mounted for a volume: its source, open, and its place in the launcher pod. */
@@ -19,6 +20,8 @@ export interface Artifact extends Disposable {
   readonly process: ProcessHandle;
   /** Open with O_PATH. */
   readonly source: Descriptor;
+  /** Which file the source is. */
+  readonly identity: MountedFile;
   /** The path of the source in that process's root. */
   readonly sourcePath: string;
   readonly attributes: MountAttributes;

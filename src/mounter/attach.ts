@@ -21,10 +21,9 @@ export async function attach(
   place: Descriptor,
   target: Target,
 ): Promise<Descriptor | undefined> {
-  const { process, source, origin } = artifact;
+  const { process, source } = artifact;
   if (host.strategy !== 'mountinfo') {
-    using namespace = namespaceOf(process, origin);
-    const from = { fd: namespace.number, path: `/proc/${process.pid}/ns/mnt` };
+    const from = { fd: process.pidfd, path: `/proc/${process.pid}/ns/mnt` };
     const mount = await transfer(host, artifact, { from, source, place, target });
     if (mount) return mount;
     if (host.strategy === 'open_tree') {
@@ -44,7 +43,7 @@ export async function attach(
 /** @returns undefined where the kernel cannot clone a mount and set its attributes */
 async function transfer(
   host: Host,
-  { attributes, sourcePath, origin }: Artifact,
+  { attributes, sourcePath, process, origin }: Artifact,
   {
     from,
     source,
@@ -63,6 +62,7 @@ async function transfer(
   } catch (error) {
     if (hasCode(error, 'ENOSYS')) return undefined;
     if (!(error instanceof SyscallError)) throw error;
+    if (error.syscall === 'setns' && error.code === 'ESRCH') throw ended(process, origin, error);
     if (error.syscall === 'move_mount') throw explained(error, host, target);
     if (error.syscall === 'open_tree' && error.code === 'EINVAL') {
       throw new MounterError(
@@ -108,17 +108,13 @@ function explained(cause: unknown, { mountNamespace }: Host, { path }: Target): 
   );
 }
 
-function namespaceOf(process: ProcessHandle, origin: string): Descriptor {
-  try {
-    return process.mountNamespace();
-  } catch (cause) {
-    if (!(cause instanceof ProcessGoneError)) throw cause;
-    throw new MounterError('EDEAD', `cannot mount from ${origin}: ${cause.message}`, { cause });
-  }
+function ended({ pid }: ProcessHandle, origin: string, cause: Error): MounterError {
+  const { message } = new ProcessGoneError(pid);
+  return new MounterError('EDEAD', `cannot mount from ${origin}: ${message}`, { cause });
 }
 
 function seenByHost(host: Host, { process, source, sourcePath, origin }: Artifact): Descriptor {
-  const seen = hostView(host, process, source, host.mountTable().entries);
+  const seen = hostView(host, process, source, host.mountTable());
   if (seen) return seen;
   throw new MounterError(
     'EUNSUPPORTED',

@@ -1,6 +1,7 @@
 import type { LauncherPod } from '../kubevirt/launcher-pod.ts';
 import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instance.ts';
 import { type WantedVolume, wantedVolumes } from '../kubevirt/wanted-volumes.ts';
+import type { Artifact } from './artifact.ts';
 import { artifactsOf, volumeName } from './artifacts-of.ts';
 import { checksumOf } from './disk/checksum.ts';
 import { reopenForReading } from './disk-in-image.ts';
@@ -48,7 +49,7 @@ async function checksumsOf(
   wanted: WantedVolume,
   signal: AbortSignal | undefined,
 ): Promise<ChecksumReport[]> {
-  const artifacts = await artifactsOf(host, pod, wanted);
+  const artifacts = await openArtifacts(host, pod, wanted);
   try {
     const reports: ChecksumReport[] = [];
     for (const { volume, source } of artifacts) {
@@ -61,6 +62,16 @@ async function checksumsOf(
   } finally {
     for (const artifact of artifacts) artifact[Symbol.dispose]();
   }
+}
+
+/** The pod's directories are not held while whole disks are read. */
+async function openArtifacts(
+  node: Host,
+  pod: LauncherPod,
+  wanted: WantedVolume,
+): Promise<Artifact[]> {
+  using host = node.again();
+  return await artifactsOf(host, pod, wanted);
 }
 
 /**

@@ -18,6 +18,7 @@ import type { Host } from './host.ts';
 import type { Owner } from './host-options.ts';
 import { attachmentPod } from './image-artifacts.ts';
 import { containerBehind } from './image-process.ts';
+import { type MountedFile, mountedFile } from './mounted-file.ts';
 import { MounterError } from './mounter-error.ts';
 
 /** The file that KubeVirt and CDI keep a disk in, at the root of a volume with a file system. */
@@ -39,8 +40,9 @@ export async function filesystemVolume(
     const { name, directory } = wanted;
     const { root, mountPoint } = openVolume(process, name);
     const source = directory ? root : diskOf(root, name, mountPoint);
+    let identity: MountedFile;
     try {
-      give(source, host.owner);
+      identity = give(source, host.owner);
     } catch (error) {
       source[Symbol.dispose]();
       throw error;
@@ -53,6 +55,7 @@ export async function filesystemVolume(
       origin: `the volume ${name} of the attachment pod (pid ${process.pid})`,
       process,
       source,
+      identity,
       sourcePath: directory ? mountPoint : `${mountPoint}/${diskImage}`,
       attributes: volumeAttributes,
       disk: undefined,
@@ -135,10 +138,12 @@ function openVolume(
 function diskOf(root: Descriptor, name: string, mountPoint: string): Descriptor {
   using volume = root;
   const about = `the volume ${name} (${mountPoint})`;
-  return openImageFile(volume, diskImage, about, RESOLVE_NO_XDEV).file;
+  return openImageFile(volume.number, diskImage, about, RESOLVE_NO_XDEV).file;
 }
 
-function give(source: Descriptor, { uid, gid }: Owner): void {
+/** @returns which file it is */
+function give(source: Descriptor, { uid, gid }: Owner): MountedFile {
   const status = statx(source.number);
   if (status.uid !== uid || status.gid !== gid) chownSync(source.path, uid, gid);
+  return mountedFile(status);
 }

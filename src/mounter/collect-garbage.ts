@@ -50,15 +50,17 @@ export async function collectGarbage(
       if (record === undefined) return [];
       const pods = await Promise.all([...new Set(record.entries.map(podOf))].map(isGone));
       if (!pods.every(Boolean)) return [];
-      return await takeAway(context, record, record.entries, signal);
+      using its = host.again();
+      return await takeAway({ ...context, host: its }, record, record.entries, signal);
     });
   }
   const table = host.mountTable();
   for (const pod of podsOf(host)) {
     await attempt(host.text({ directory: [podsDirectory, pod], entry: [] }), async () => {
-      const mounted = findMounted(host, pod, table);
+      using its = host.again();
+      const mounted = findMounted(its, pod, table);
       if (mounted.length === 0 || !(await isGone(pod))) return [];
-      return takeAway(context, undefined, mounted, signal);
+      return await takeAway({ ...context, host: its }, undefined, mounted, signal);
     });
   }
   records.sweep();
@@ -70,7 +72,8 @@ export async function collectGarbage(
 }
 
 /** A socket that cannot be told to be without a listener has one: what is in use must not be taken away. */
-async function isPodGone(host: Host, pod: string): Promise<boolean> {
+async function isPodGone(node: Host, pod: string): Promise<boolean> {
+  using host = node.again();
   const launcher = new LauncherPod(pod, host.layout);
   const { containerDisks, launcherSocket } = launcher;
   using directory = host.openDirectory(containerDisks.directory);

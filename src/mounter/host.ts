@@ -1,22 +1,24 @@
-import { constants, readlinkSync } from 'node:fs';
+import { constants, existsSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { Descriptor } from '../kernel/descriptor.ts';
 import { MountTable } from '../kernel/mount-table.ts';
-import { type MountNamespace, MountThread } from '../kernel/mount-thread.ts';
-import { isMountNamespace } from '../kernel/namespace.ts';
+import type { MountNamespace, MountThread } from '../kernel/mount-thread.ts';
 import { O_PATH } from '../kernel/open-flags.ts';
 import {
-  openat2,
+  openat2IfThere,
   RESOLVE_BENEATH,
   RESOLVE_IN_ROOT,
   RESOLVE_NO_MAGICLINKS,
   RESOLVE_NO_SYMLINKS,
 } from '../kernel/openat2.ts';
-import { hasCode, SyscallError } from '../kernel/syscall-error.ts';
+import type { FileStatus } from '../kernel/statx.ts';
+import { SyscallError } from '../kernel/syscall-error.ts';
 import { kubeVirtLayout, type Layout } from '../kubevirt/layout.ts';
 import { type PodPath, podPathText, podsDirectory } from '../kubevirt/pod-path.ts';
 import type { OtherFormat } from './disk/other-format.ts';
 import type { HostOptions, Owner, Strategy } from './host-options.ts';
-import { ImageThreads } from './image-threads.ts';
+import { HostResources } from './host-resources.ts';
+import type { ImageThreads } from './image-threads.ts';
 import { MounterError, messageOf } from './mounter-error.ts';
 
 /** Nothing that a pod can write is followed, and nothing leads out of where it is looked up. */
@@ -25,8 +27,11 @@ const confined = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
 /** uid and gid of `qemu` in KubeVirt's images. */
 const qemu = 107;
 
-/** The node: its directories, opened step by step, and the thread that changes its mounts. */
-export class Host implements AsyncDisposable {
+/**
+ * The node as one verb sees it: its directories, opened step by step and held until the verb ends, and the threads
+ * that change its mounts.
+ */
+export class Host implements Disposable {
   readonly root: string;
   readonly kubeletDirectory: string;
   readonly stateDirectory: string;
@@ -35,12 +40,15 @@ export class Host implements AsyncDisposable {
   readonly layout: Layout;
   readonly allowFormats: readonly OtherFormat[];
   readonly timeout: number;
-  readonly thread = new MountThread();
-  readonly images = new ImageThreads();
-  readonly #mountNamespace: string;
-  #namespace: Descriptor | undefined;
+  readonly #options: HostOptions;
+  readonly #resources: HostResources;
+  readonly #directories = new Map<string, Descriptor>();
+  #hasStages: boolean | undefined;
 
-  constructor(options: HostOptions = {}) {
+  /** @param resources are kept from one verb to the next, and disposed of by whoever made them */
+  constructor(options: HostOptions = {}, resources = new HostResources(options)) {
+    this.#options = options;
+    this.#resources = resources;
     this.root = options.hostRoot ?? '/';
     this.kubeletDirectory = options.kubeletDirectory ?? '/var/lib/kubelet';
     this.stateDirectory = options.stateDirectory ?? '/run/container-disk/mounts';
@@ -49,45 +57,49 @@ export class Host implements AsyncDisposable {
     this.layout = options.layout ?? kubeVirtLayout;
     this.allowFormats = options.allowFormats ?? [];
     this.timeout = options.timeout ?? 10_000;
-    this.#mountNamespace = options.hostMountNamespace ?? '/proc/1/ns/mnt';
   }
 
-  /** Starts the threads that a mount needs, while what it needs first is still looked up. */
+  /** The same node, of which no directory is open yet. */
+  again(): Host {
+    return new Host(this.#options, this.#resources);
+  }
+
   startThreads(): void {
-    this.images.start();
-    this.thread.start();
+    this.#resources.startThreads();
+  }
+
+  get thread(): MountThread {
+    return this.#resources.thread;
+  }
+
+  get images(): ImageThreads {
+    return this.#resources.images;
   }
 
   /** The host's mount namespace, in which targets are mounted. */
   get mountNamespace(): MountNamespace {
-    this.#namespace ??= this.#openMountNamespace();
-    return { fd: this.#namespace.number, path: this.#mountNamespace };
+    return this.#resources.mountNamespace;
   }
 
-  #openMountNamespace(): Descriptor {
-    const path = this.#mountNamespace;
-    let opened: Descriptor;
-    try {
-      opened = Descriptor.open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    } catch (cause) {
-      throw new MounterError(
-        'EUNSUPPORTED',
-        `cannot open the host's mount namespace ${path}: ${messageOf(cause)} (root on the node or a privileged pod with hostPID is needed; --host-mount-namespace names another)`,
-        { cause },
-      );
-    }
-    if (isMountNamespace(opened.number, path)) return opened;
-    opened[Symbol.dispose]();
-    throw new MounterError('EUNSUPPORTED', `${path} is not a mount namespace`);
+  /** Which file that is. */
+  get mountNamespaceStatus(): FileStatus {
+    return this.#resources.mountNamespaceStatus;
+  }
+
+  /** Whether a run that was killed may have left a stage: whoever has the lock of a virtual machine makes its own. */
+  get hasStages(): boolean {
+    this.#hasStages ??= existsSync(stagesOf(this.stateDirectory));
+    return this.#hasStages;
   }
 
   /** mountinfo of the host: that of the process whose namespace it is. Its length is that of the mount table. */
   mountTable(): MountTable {
-    const [, process] = /^(.+)\/ns\/mnt$/.exec(this.#mountNamespace) ?? [];
+    const { path } = this.mountNamespace;
+    const [, process] = /^(.+)\/ns\/mnt$/.exec(path) ?? [];
     if (process === undefined) {
       throw new MounterError(
         'EUNSUPPORTED',
-        `cannot read the host's mount table: ${this.#mountNamespace} is not the namespace of a process, such as /proc/1/ns/mnt`,
+        `cannot read the host's mount table: ${path} is not the namespace of a process, such as /proc/1/ns/mnt`,
       );
     }
     try {
@@ -112,10 +124,14 @@ export class Host implements AsyncDisposable {
    * @throws MounterError EUNSUPPORTED where it is not there: pods that are not seen would be taken for gone
    */
   openPods(): Descriptor {
+    return this.#keep(podsDirectory, () => this.#openPods()).share();
+  }
+
+  #openPods(): Descriptor {
     using root = Descriptor.open(this.root, O_PATH | constants.O_DIRECTORY);
     const pods = `${this.kubeletDirectory}/${podsDirectory}`;
-    const found = ifThere(pods, () =>
-      openat2(root.number, pods.replace(/^\/+/, ''), {
+    const found = confinedOpen(pods, () =>
+      openat2IfThere(root.number, pods.replace(/^\/+/, ''), {
         flags: O_PATH | constants.O_DIRECTORY,
         resolve: RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
       }),
@@ -133,15 +149,29 @@ export class Host implements AsyncDisposable {
    * @returns undefined where the pod, or its emptyDir, is not there
    */
   openDirectory(components: readonly string[]): Descriptor | undefined {
+    const key = components.join('/');
+    const known = this.#directories.get(key);
+    if (known) return known.share();
     using pods = this.openPods();
-    return openDirectory(pods, components.slice(1));
+    const found = openDirectory(pods, components.slice(1));
+    return found && this.#keep(key, () => found).share();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.thread[Symbol.asyncDispose]();
-    await this.images[Symbol.asyncDispose]();
-    this.#namespace?.[Symbol.dispose]();
+  #keep(key: string, open: () => Descriptor): Descriptor {
+    const kept = this.#directories.get(key) ?? open();
+    this.#directories.set(key, kept);
+    return kept;
   }
+
+  [Symbol.dispose](): void {
+    for (const directory of this.#directories.values()) directory[Symbol.dispose]();
+    this.#directories.clear();
+  }
+}
+
+/** The directory of the stages; see stage.ts. */
+export function stagesOf(stateDirectory: string): string {
+  return join(stateDirectory, 'stage');
 }
 
 /** A directory below an open one, by components of which none is a link; undefined where it is not there. */
@@ -164,10 +194,10 @@ export function openEntry(
   flags = 0,
 ): Descriptor | undefined {
   const path = components.join('/');
-  return ifThere(
+  return confinedOpen(
     () => `${readlinkSync(from.path)}/${path}`,
     () =>
-      openat2(from.number, path, {
+      openat2IfThere(from.number, path, {
         flags: O_PATH | constants.O_NOFOLLOW | flags,
         resolve: confined,
       }),
@@ -181,11 +211,14 @@ const refusals: Readonly<Record<string, string>> = {
   EXDEV: 'it leads out of where it is looked up',
 };
 
-function ifThere(path: string | (() => string), open: () => Descriptor): Descriptor | undefined {
+/** @throws MounterError EHOSTILE */
+function confinedOpen(
+  path: string | (() => string),
+  open: () => Descriptor | undefined,
+): Descriptor | undefined {
   try {
     return open();
   } catch (cause) {
-    if (hasCode(cause, 'ENOENT')) return undefined;
     const refusal = cause instanceof SyscallError ? refusals[cause.code] : undefined;
     if (refusal === undefined) throw cause;
     const text = typeof path === 'string' ? path : path();

@@ -52,12 +52,7 @@ async function disk(
   { kind, name, path }: { kind: Artifact['kind']; name: string; path: string | undefined },
   { socket, target }: { socket: PodPath; target: PodPath },
 ): Promise<Artifact> {
-  return fromImage(host, socket, { kind: 'disk', path }, (opened) => ({
-    ...opened,
-    kind,
-    volume: name,
-    place: target,
-  }));
+  return fromImage(host, socket, { kind: 'disk', path }, { kind, volume: name, place: target });
 }
 
 /** The kernel and the initrd of an image, whichever the VMI names. */
@@ -66,47 +61,42 @@ export async function kernelBoot(
   pod: LauncherPod,
   { kernelPath, initrdPath }: WantedKernelBoot,
 ): Promise<Artifact[]> {
-  const artifacts: Artifact[] = [];
-  try {
-    for (const [volume, path] of [
-      ['kernel', kernelPath],
-      ['initrd', initrdPath],
-    ] as const) {
-      if (path === undefined) continue;
+  const files = { kernel: kernelPath, initrd: initrdPath };
+  const settled = await Promise.allSettled(
+    Object.entries(files).map(async ([volume, path]) => {
+      if (path === undefined) return [];
       const place = pod.kernelBootTarget(path);
-      artifacts.push(
-        await fromImage(host, pod.kernelBootSocket, { kind: 'file', path }, (opened) => ({
-          ...opened,
-          kind: 'kernelBoot',
-          volume,
-          place,
-        })),
-      );
-    }
-    return artifacts;
-  } catch (error) {
-    for (const made of artifacts) made[Symbol.dispose]();
-    throw error;
-  }
+      const about = { kind: 'kernelBoot', volume, place } as const;
+      return [await fromImage(host, pod.kernelBootSocket, { kind: 'file', path }, about)];
+    }),
+  );
+  const made = settled.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  const failure = settled.find(({ status }) => status === 'rejected');
+  if (failure === undefined) return made;
+  for (const artifact of made) artifact[Symbol.dispose]();
+  throw (failure as PromiseRejectedResult).reason;
 }
-
-/** What opening a file of an image tells of an artifact. */
-type Opened = Pick<Artifact, 'process' | 'origin' | 'source' | 'sourcePath' | 'disk'>;
 
 async function fromImage(
   host: Host,
   socket: PodPath,
-  file: Pick<ImageJob, 'kind' | 'path'>,
-  make: (opened: Opened) => Opened & Pick<Artifact, 'kind' | 'volume' | 'place'>,
+  wanted: Pick<ImageJob, 'kind' | 'path'>,
+  about: Pick<Artifact, 'kind' | 'volume' | 'place'>,
 ): Promise<Artifact> {
   const process = await containerBehind(host, socket);
   try {
     const origin = `the image behind ${host.text(socket)} (pid ${process.pid})`;
-    const opened = await openInImage(host, process, { ...file, image: origin });
-    const { file: source, path: sourcePath, disk } = opened;
+    const opened = await openInImage(host, process, { ...wanted, image: origin });
+    const { file: source, path: sourcePath, identity, disk } = opened;
     return {
-      ...make({ process, origin, source, sourcePath, disk }),
+      ...about,
       type: 'file',
+      process,
+      origin,
+      source,
+      sourcePath,
+      identity,
+      disk,
       attributes: imageAttributes,
       [Symbol.dispose]: () => {
         source[Symbol.dispose]();
@@ -125,5 +115,5 @@ export function openInImage(
   process: ProcessHandle,
   file: Pick<ImageJob, 'kind' | 'path' | 'image'>,
 ): Promise<OpenedImageFile> {
-  return images.open({ ...file, root: process.root().take(), owner, allowFormats }, timeout);
+  return images.open({ ...file, root: process.root(), owner, allowFormats }, timeout);
 }

@@ -69,11 +69,10 @@ function refuseOthers(
 ): ProcessHandle {
   try {
     const who = `process ${process.pid}, which listens on ${path},`;
-    using namespace = process.mountNamespace();
-    if (isSameFile(statx(namespace.number), statx(host.mountNamespace.fd))) {
+    if (isSameFile(process.mountNamespace(), host.mountNamespaceStatus)) {
       throw new MounterError('EHOSTILE', `${who} is on the host itself, not in a container`);
     }
-    const pods = podsOfCgroups(process.read('cgroup').toString('utf8'));
+    const pods = podsOfCgroups(process.readText('cgroup'));
     if (pod === undefined || pods.length === 0 || pods.includes(pod)) return process;
     throw new MounterError('EHOSTILE', `${who} is in a container of pod ${pods.join(', ')}`);
   } catch (error) {

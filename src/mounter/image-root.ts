@@ -1,6 +1,7 @@
 import { constants, readlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Descriptor } from '../kernel/descriptor.ts';
+import type { MountTable } from '../kernel/mount-table.ts';
 import { type MountinfoEntry, parseMountinfo } from '../kernel/mountinfo.ts';
 import { O_PATH } from '../kernel/open-flags.ts';
 import { openat2, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS } from '../kernel/openat2.ts';
@@ -17,12 +18,10 @@ import type { Host } from './host.ts';
  * @param mount a mount of another namespace
  * @returns paths on the host, the likeliest first
  */
-export function hostPaths(mount: MountinfoEntry, table: readonly MountinfoEntry[]): string[] {
+export function hostPaths(mount: MountinfoEntry, table: MountTable): string[] {
   return table
-    .filter(
-      ({ major, minor, root }) =>
-        major === mount.major && minor === mount.minor && isPrefix(root, mount.root),
-    )
+    .ofFileSystem(mount)
+    .filter(({ root }) => isPrefix(root, mount.root))
     .sort((a, b) => b.root.length - a.root.length)
     .map(({ root, mountPoint }) => join(mountPoint, relative(root, mount.root)));
 }
@@ -31,23 +30,29 @@ function isPrefix(root: string, path: string): boolean {
   return root === '/' || root === path || path.startsWith(`${root}/`);
 }
 
-/** The root of a process's container as the host sees it; undefined where the host's mount table does not show it. */
+/**
+ * The root of a container as the host sees it; undefined where the host's mount table does not show it.
+ *
+ * @param mounts mountinfo of a process in the container
+ */
 export function imageRoot(
-  process: ProcessHandle,
-  table: readonly MountinfoEntry[],
+  mounts: readonly MountinfoEntry[],
+  table: MountTable,
 ): string | undefined {
-  const mount = rootMount(process);
+  const mount = rootMount(mounts);
   return mount && hostPaths(mount, table)[0];
 }
 
-function rootMount(process: ProcessHandle): MountinfoEntry | undefined {
-  const mounts = parseMountinfo(process.read('mountinfo'));
+function rootMount(mounts: readonly MountinfoEntry[]): MountinfoEntry | undefined {
   return mounts.findLast(({ mountPoint }) => mountPoint === '/');
 }
 
 /** The path in an image of what a mount shows; undefined where it shows nothing of this image's root. */
-export function pathInImage(process: ProcessHandle, mount: MountinfoEntry): string | undefined {
-  const image = rootMount(process);
+export function pathInImage(
+  mounts: readonly MountinfoEntry[],
+  mount: MountinfoEntry,
+): string | undefined {
+  const image = rootMount(mounts);
   const isOfImage =
     image?.major === mount.major && image.minor === mount.minor && isPrefix(image.root, mount.root);
   return isOfImage ? join('/', relative(image.root, mount.root)) : undefined;
@@ -63,7 +68,7 @@ export function hostView(
   host: Host,
   process: ProcessHandle,
   file: Descriptor,
-  table: readonly MountinfoEntry[],
+  table: MountTable,
 ): Descriptor | undefined {
   const status = statx(file.number);
   const mount = parseMountinfo(process.read('mountinfo')).find(

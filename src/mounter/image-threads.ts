@@ -1,15 +1,9 @@
-import { closeSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
-import { Descriptor } from '../kernel/descriptor.ts';
-import { startWorker } from '../kernel/start-worker.ts';
-import type { Disk } from './disk/disk.ts';
+import type { Descriptor } from '../kernel/descriptor.ts';
+import { endWorker, startWorker } from '../kernel/start-worker.ts';
 import type { ImageJob, OpenedImageFile } from './image-job.ts';
+import { ImageRun, WantedImageFile } from './image-run.ts';
 import { MounterError } from './mounter-error.ts';
-import { type ErrorParts, errorOf } from './thread-error.ts';
-
-export type ImageJobResult =
-  | { readonly file: number; readonly path: string; readonly disk: Disk | undefined }
-  | { readonly error: ErrorParts };
 
 /** How many threads work at a time. */
 const most = 4;
@@ -17,21 +11,17 @@ const most = 4;
 /** How many threads may wait for file systems that do not answer, before no more are given up for them. */
 const mostStuck = 16;
 
-interface Waiting {
-  readonly job: ImageJob;
-  readonly timeout: number;
-  readonly resolve: (opened: OpenedImageFile) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * Threads that open the files of images. The file system of an image can be a FUSE or network one (snapshotters that
  * pull lazily have such), and a system call on it can wait for ever for a server; so it is not this thread that does.
  * One that has not answered in time is given up, and what it brings later is closed.
+ *
+ * Files that are asked for in one turn of the event loop go to one thread together, as waking it costs more than most
+ * of them; where it turns out to be slow, the others take what it has not come to.
  */
 export class ImageThreads implements AsyncDisposable {
   readonly #idle: Worker[] = [];
-  readonly #queue: Waiting[] = [];
+  readonly #queue: WantedImageFile[] = [];
   #working = 0;
   #stuck = 0;
 
@@ -46,92 +36,85 @@ export class ImageThreads implements AsyncDisposable {
   }
 
   /**
+   * @param job with the image's root, which is owned from here on
    * @param timeout milliseconds
    * @throws MounterError EDISK, ETIMEDOUT; DiskRefusedError
    */
-  open(job: ImageJob, timeout: number): Promise<OpenedImageFile> {
+  open(
+    job: Omit<ImageJob, 'root'> & { readonly root: Descriptor },
+    timeout: number,
+  ): Promise<OpenedImageFile> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ job, timeout, resolve, reject });
-      this.#next();
+      // After the promises that are settled by now: those who waited for one thing go on to the next together.
+      if (this.#queue.length === 0) queueMicrotask(() => process.nextTick(() => this.#dispatch()));
+      this.#queue.push(new WantedImageFile(job, timeout, { resolve, reject }));
     });
   }
 
-  #next(): void {
-    if (this.#working >= most) return;
-    const waiting = this.#queue.shift();
-    if (waiting === undefined) return;
-    if (this.#stuck >= mostStuck) {
-      closeSync(waiting.job.root);
-      waiting.reject(
+  #dispatch(): void {
+    while (this.#working < most && this.#queue.length > 0) {
+      const threads = this.#queue[0]?.isTakenBack ? most - this.#working : 1;
+      const files = this.#queue
+        .splice(0, Math.ceil(this.#queue.length / threads))
+        .filter(({ isSettled }) => !isSettled);
+      if (files.length === 0) continue;
+      if (this.#stuck >= mostStuck) this.#refuse(files);
+      else this.#run(files);
+    }
+  }
+
+  #refuse(files: readonly WantedImageFile[]): void {
+    for (const file of files) {
+      file.reject(
         new MounterError(
           'ETIMEDOUT',
-          `${waiting.job.image} is not looked at: ${this.#stuck} threads wait for file systems of other images that do not answer`,
+          `${file.job.image} is not looked at: ${this.#stuck} threads wait for file systems of other images that do not answer`,
         ),
       );
-      this.#next();
-      return;
     }
+  }
+
+  #run(files: readonly WantedImageFile[]): void {
     let worker: Worker;
     try {
       worker = this.#idle.pop() ?? this.#newWorker();
     } catch (error) {
-      closeSync(waiting.job.root);
-      waiting.reject(error);
-      this.#next();
+      for (const file of files) file.reject(error);
       return;
     }
-    this.#start(worker, waiting);
-  }
-
-  #start(worker: Worker, { job, timeout, resolve, reject }: Waiting): void {
     this.#working += 1;
-    let isGivenUp = false;
-    const finish = (isUsable: boolean) => {
-      clearTimeout(timer);
-      worker.off('message', answered);
-      worker.off('error', failed);
-      if (isGivenUp) {
-        this.#stuck -= 1;
-        void worker.terminate();
-        return;
-      }
-      this.#working -= 1;
-      worker.unref();
-      if (isUsable) this.#idle.push(worker);
-      this.#next();
-    };
-    const timer = setTimeout(() => {
-      isGivenUp = true;
-      this.#working -= 1;
-      this.#stuck += 1;
-      worker.unref();
-      reject(
-        new MounterError(
-          'ETIMEDOUT',
-          `the file system of ${job.image} has not answered for ${timeout} ms`,
-        ),
-      );
-      this.#next();
-    }, timeout);
-    const answered = (result: ImageJobResult) => {
-      finish(true);
-      if ('error' in result) reject(errorOf(result.error));
-      else if (isGivenUp) closeSync(result.file);
-      else resolve({ ...result, file: new Descriptor(result.file) });
-    };
-    const failed = (error: unknown) => {
-      finish(false);
-      reject(error instanceof Error ? error : new Error(String(error)));
-    };
-    worker.on('message', answered);
-    worker.on('error', failed);
     worker.ref();
-    worker.postMessage(job);
+    let isGivenUp = false;
+    new ImageRun(worker, files, {
+      takenBack: (others) => {
+        this.#queue.push(...others);
+        this.#dispatch();
+      },
+      givenUp: () => {
+        isGivenUp = true;
+        this.#working -= 1;
+        this.#stuck += 1;
+        worker.unref();
+        this.#dispatch();
+      },
+      ended: (isUsable) => {
+        if (isGivenUp) {
+          this.#stuck -= 1;
+          if (isUsable) void endWorker(worker);
+          return;
+        }
+        this.#working -= 1;
+        worker.unref();
+        if (isUsable) this.#idle.push(worker);
+        this.#dispatch();
+      },
+    });
   }
 
   #newWorker(): Worker {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const worker = startWorker(new URL(`./image-worker.${extension}`, import.meta.url));
+    const script = new URL(`./image-worker.${extension}`, import.meta.url);
+    const worker = startWorker(script, undefined);
     worker.unref();
     // One that fails while it has no job is not taken for the next, which then tells of the failure.
     worker.on('error', () => {
@@ -142,6 +125,6 @@ export class ImageThreads implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#idle.splice(0).map((worker) => worker.terminate()));
+    await Promise.all(this.#idle.splice(0).map(endWorker));
   }
 }

@@ -1,6 +1,7 @@
 import { constants, readlinkSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { Descriptor } from '../kernel/descriptor.ts';
+import type { MountTable } from '../kernel/mount-table.ts';
 import { type MountinfoEntry, parseMountinfo } from '../kernel/mountinfo.ts';
 import { O_PATH } from '../kernel/open-flags.ts';
 import type { ProcessHandle } from '../kernel/process-handle.ts';
@@ -37,7 +38,7 @@ export async function inspect(host: Host, path: string): Promise<SocketReport> {
   const socket = resolve(path);
   try {
     using opened = Descriptor.open(socket, O_PATH | constants.O_NOFOLLOW);
-    return await inspectOpened(host, opened, socket, host.mountTable().entries);
+    return await inspectOpened(host, opened, socket, host.mountTable());
   } catch (error) {
     return { socket, mountedAt: [], reason: messageOf(error) };
   }
@@ -51,7 +52,7 @@ export async function inspectOpened(
   host: Host,
   opened: Descriptor,
   socket: string,
-  table: readonly MountinfoEntry[],
+  table: MountTable,
   pod?: string,
   timeout = host.timeout,
 ): Promise<SocketReport> {
@@ -62,24 +63,21 @@ export async function inspectOpened(
     return { socket, mountedAt: [], reason: messageOf(error) };
   }
   using held = process;
-  const root = imageRoot(held, table);
+  const mounts = parseMountinfo(held.read('mountinfo'));
+  const root = imageRoot(mounts, table);
   const about = { socket, pid: held.pid, ...(root === undefined ? {} : { imageRoot: root }) };
   if (!holdsDisk(basename(socket))) return { ...about, mountedAt: [] };
   const target = targetOf(opened, table);
   try {
-    return { ...about, ...(await diskOf(host, held, { socket, target, table })) };
+    return { ...about, ...(await diskOf(host, held, { socket, target, mounts, table })) };
   } catch (error) {
     return { ...about, mountedAt: target ? [target.mountPoint] : [], reason: messageOf(error) };
   }
 }
 
 /** What is mounted at the target beside a socket: `disk_0.img` beside `disk_0.sock`. */
-function targetOf(
-  socket: Descriptor,
-  table: readonly MountinfoEntry[],
-): MountinfoEntry | undefined {
-  const path = readlinkSync(socket.path).replace(/\.sock$/, '.img');
-  return table.findLast(({ mountPoint }) => mountPoint === path);
+function targetOf(socket: Descriptor, table: MountTable): MountinfoEntry | undefined {
+  return table.at(readlinkSync(socket.path).replace(/\.sock$/, '.img')).at(-1);
 }
 
 /** The socket of an attachment pod leads to volumes, and that of kernel boot to what only the VMI names. */
@@ -93,20 +91,22 @@ async function diskOf(
   {
     socket,
     target,
+    mounts,
     table,
   }: {
     socket: string;
     target: MountinfoEntry | undefined;
-    table: readonly MountinfoEntry[];
+    mounts: readonly MountinfoEntry[];
+    table: MountTable;
   },
 ): Promise<Pick<SocketReport, 'path' | 'disk' | 'mountedAt'>> {
   const image = `the image behind ${socket}`;
   // Which file it is only the VMI tells where there are several, and the mount where it is mounted.
-  const mounted = target && pathInImage(process, target);
+  const mounted = target && pathInImage(mounts, target);
   const opened = await openInImage(host, process, { kind: 'disk', path: mounted, image });
   using file = opened.file;
   const { path, disk } = opened;
-  const points = new Set(mountPointsOf(file, process, table));
+  const points = new Set(mountPointsOf(file, process, mounts, table));
   if (target) points.add(target.mountPoint);
   return { path, ...(disk && { disk }), mountedAt: [...points] };
 }
@@ -115,16 +115,15 @@ async function diskOf(
 function mountPointsOf(
   file: Descriptor,
   process: ProcessHandle,
-  table: readonly MountinfoEntry[],
+  mounts: readonly MountinfoEntry[],
+  table: MountTable,
 ): string[] {
   const { mountId } = statx(file.number);
-  const mount = parseMountinfo(process.read('mountinfo')).find(({ id }) => BigInt(id) === mountId);
+  const mount = mounts.find(({ id }) => BigInt(id) === mountId);
   if (mount === undefined) return [];
   const root = rootInFileSystem(file, process, mount);
   return table
-    .filter((each) => {
-      const isSame = each.major === mount.major && each.minor === mount.minor;
-      return isSame && each.root === root;
-    })
+    .ofFileSystem(mount)
+    .filter((each) => each.root === root)
     .map(({ mountPoint }) => mountPoint);
 }

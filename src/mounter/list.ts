@@ -65,7 +65,8 @@ export async function list(host: Host, signal: AbortSignal | undefined): Promise
 }
 
 /** A pod that cannot be looked at keeps no other from being listed. */
-async function listPod(host: Host, pod: string, table: MountTable): Promise<Listing> {
+async function listPod(node: Host, pod: string, table: MountTable): Promise<Listing> {
+  using host = node.again();
   try {
     const sockets = await socketsOf(host, pod, table);
     return { sockets, hotplugged: await hotpluggedInto(host, pod, table) };
@@ -97,8 +98,7 @@ async function socketsOf(host: Host, pod: string, table: MountTable): Promise<Li
       const about = { pod, volume: volumeOf(entry) };
       try {
         using opened = openEntry(directory, [entry]);
-        const report =
-          opened && (await inspectOpened(host, opened, socket, table.entries, pod, patience));
+        const report = opened && (await inspectOpened(host, opened, socket, table, pod, patience));
         return report ? [{ ...about, ...report }] : [];
       } catch (error) {
         return [{ ...about, socket, mountedAt: [], reason: messageOf(error) }];

@@ -1,5 +1,4 @@
 import type { Descriptor } from '../kernel/descriptor.ts';
-import { isSameFile, statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import type { Artifact } from './artifact.ts';
 import { attach } from './attach.ts';
@@ -40,22 +39,17 @@ export async function mountArtifact(
     );
   }
   await clearStage(host, artifact.place);
-  using place = target.make(artifact.type);
-  const status = statx(place.number);
-  if (status.isMountRoot) {
+  const { file, status } = target.make(artifact.type, earlier === undefined);
+  using place = file;
+  if (status?.isMountRoot) {
     refuseOther(host, artifact, mountedFile(status), earlier);
     return 'already mounted';
   }
   using mount = await attach(host, artifact, place, target);
   const there = target.look();
-  using file = there?.file;
-  if (
-    file !== undefined &&
-    there?.status.isMountRoot &&
-    isSameFile(there.status, statx(artifact.source.number))
-  ) {
-    return 'mounted';
-  }
+  using _file = there?.file;
+  const seen = there?.status.isMountRoot ? mountedFile(there.status) : undefined;
+  if (isSameMountedFile(seen, artifact.identity)) return 'mounted';
   if (mount) await detachAgain(host, mount, target);
   else await target.detach(host);
   throw new MounterError(
@@ -76,11 +70,11 @@ async function detachAgain(host: Host, mount: Descriptor, target: Target): Promi
 /** @throws MounterError EHOSTILE where what is mounted is neither the artifact nor what was mounted for it before */
 export function refuseOther(
   host: Host,
-  { place, source, sourcePath, origin }: Artifact,
+  { place, identity, sourcePath, origin }: Artifact,
   mounted: MountedFile,
   earlier: MountedFile | undefined,
 ): void {
-  if (isSameMountedFile(mounted, mountedFile(statx(source.number)))) return;
+  if (isSameMountedFile(mounted, identity)) return;
   if (isSameMountedFile(mounted, earlier)) return;
   throw new MounterError(
     'EHOSTILE',

@@ -1,4 +1,3 @@
-import { statx } from '../kernel/statx.ts';
 import { isUid } from '../kubevirt/names.ts';
 import { printable } from '../kubevirt/printable.ts';
 import type { VirtualMachineInstance } from '../kubevirt/virtual-machine-instance.ts';
@@ -7,10 +6,10 @@ import type { Artifact } from './artifact.ts';
 import { artifactsOf, isBlock, volumeName } from './artifacts-of.ts';
 import { prepareBlockVolume } from './block-volume.ts';
 import { sharedDevice } from './devices/recorded-device.ts';
+import { groups } from './groups.ts';
 import { type Launcher, launcherOf } from './launcher-of.ts';
 import { mountArtifact, mountedAt, refuseOther } from './mount-artifact.ts';
 import { entryKey, type MountRecord, type RecordEntry, recordVersion } from './mount-record.ts';
-import { mountedFile } from './mounted-file.ts';
 import { MounterError, reasonOf } from './mounter-error.ts';
 import type { MountReport, Prepared } from './prepared.ts';
 import type { RunContext } from './run-context.ts';
@@ -47,26 +46,33 @@ export async function mountVirtualMachine(
   const reports: MountReport[] = [];
   const prepared: Prepared[] = [];
   try {
-    for (const volume of wanted) {
+    for (const some of groups(wanted)) {
       signal?.throwIfAborted();
-      try {
-        prepared.push(...(await prepare(context, launcher, volume, record)));
-      } catch (error) {
-        reports.push(failed(volumeName(volume), volume.kind, error));
-      }
+      const settled = await Promise.allSettled(
+        some.map((volume) => prepare(context, launcher, volume, record)),
+      );
+      settled.forEach((each, index) => {
+        const volume = some[index];
+        if (each.status === 'fulfilled') prepared.push(...each.value);
+        else if (volume) reports.push(failed(volumeName(volume), volume.kind, each.reason));
+      });
     }
     if (prepared.length > 0) writeDown(context, instance, prepared, record);
-    for (const each of prepared) {
+    for (const some of groups(prepared, ({ entry }) => entryKey(entry))) {
       signal?.throwIfAborted();
-      try {
-        reports.push(await each.make());
-      } catch (error) {
-        reports.push(failed(each.entry.volume, each.kind, error));
-      }
+      reports.push(...(await Promise.all(some.map(makeOrFail))));
     }
     return reports;
   } finally {
     for (const each of prepared) each[Symbol.dispose]();
+  }
+}
+
+async function makeOrFail({ kind, entry, make }: Prepared): Promise<MountReport> {
+  try {
+    return await make();
+  } catch (error) {
+    return failed(entry.volume, kind, error);
   }
 }
 
@@ -94,8 +100,8 @@ function preparedMount(
   artifact: Artifact,
   record: MountRecord | undefined,
 ): Prepared {
-  const { kind, volume, type, place, process, sourcePath, disk } = artifact;
-  const entry = { volume, type, place, source: mountedFile(statx(artifact.source.number)) };
+  const { kind, volume, type, place, process, sourcePath, identity, disk } = artifact;
+  const entry = { volume, type, place, source: identity };
   const earlier = record?.entries.find((each) => entryKey(each) === entryKey(entry))?.source;
   const mounted = mountedAt(host, artifact);
   if (mounted) refuseOther(host, artifact, mounted, earlier);

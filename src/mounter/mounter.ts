@@ -3,6 +3,7 @@ import { type ChecksumReport, checksums, verifyChecksums } from './checksums.ts'
 import { collectGarbage } from './collect-garbage.ts';
 import { Host } from './host.ts';
 import type { HostOptions } from './host-options.ts';
+import { HostResources } from './host-resources.ts';
 import { inspect, type SocketReport } from './inspect.ts';
 import { type Listing, list } from './list.ts';
 import { type MountOptions, mountVirtualMachine } from './mount-virtual-machine.ts';
@@ -45,20 +46,28 @@ export interface VerbOptions {
  * ```
  */
 export class Mounter implements AsyncDisposable {
-  readonly #context: RunContext;
+  readonly #options: HostOptions;
+  readonly #resources: HostResources;
+  readonly #tell: (event: MounterEvent) => void;
 
   constructor({ onEvent, ...options }: MounterOptions = {}) {
-    const host = new Host(options);
-    const tell = onEvent ?? (() => {});
+    this.#options = options;
+    this.#resources = new HostResources(options);
+    this.#tell = onEvent ?? (() => {});
+  }
+
+  async #run<Result>(verb: (context: RunContext) => Promise<Result>): Promise<Result> {
+    using host = new Host(this.#options, this.#resources);
+    const tell = this.#tell;
     const records = new RecordStore(host.stateDirectory, (message) =>
       tell({ level: 'warn', message }),
     );
-    this.#context = { host, records, tell };
+    return await verb({ host, records, tell });
   }
 
   /** Whether every container disk has a socket that accepts; waits for it as long as `timeout` says. */
   ready(instance: VirtualMachineInstance, options: ReadyOptions = {}): Promise<ReadyReport[]> {
-    return ready(this.#context, instance, options);
+    return this.#run((context) => ready(context, instance, options));
   }
 
   /**
@@ -71,7 +80,7 @@ export class Mounter implements AsyncDisposable {
     instance: VirtualMachineInstance,
     options: MountOptions = {},
   ): Promise<MountReport[]> {
-    const reports = await mountVirtualMachine(this.#context, instance, options);
+    const reports = await this.#run((context) => mountVirtualMachine(context, instance, options));
     this.#tellAll(reports);
     return reports;
   }
@@ -86,7 +95,7 @@ export class Mounter implements AsyncDisposable {
     instance: VirtualMachineInstance,
     options: UnmountOptions = {},
   ): Promise<UnmountReport[]> {
-    const reports = await unmountVirtualMachine(this.#context, instance, options);
+    const reports = await this.#run((context) => unmountVirtualMachine(context, instance, options));
     this.#tellAll(reports);
     return reports;
   }
@@ -96,7 +105,7 @@ export class Mounter implements AsyncDisposable {
     instance: VirtualMachineInstance,
     { signal }: VerbOptions = {},
   ): Promise<ChecksumReport[]> {
-    const reports = await checksums(this.#context, instance, signal);
+    const reports = await this.#run((context) => checksums(context, instance, signal));
     this.#tellErrors(reports);
     return reports;
   }
@@ -106,24 +115,24 @@ export class Mounter implements AsyncDisposable {
     instance: VirtualMachineInstance,
     { signal }: VerbOptions = {},
   ): Promise<ChecksumReport[]> {
-    const reports = await verifyChecksums(this.#context, instance, signal);
+    const reports = await this.#run((context) => verifyChecksums(context, instance, signal));
     this.#tellErrors(reports);
     return reports;
   }
 
   /** Every socket on the node with the disk that it leads to, and every hotplugged volume. */
   list({ signal }: VerbOptions = {}): Promise<Listing> {
-    return list(this.#context.host, signal);
+    return this.#run(({ host }) => list(host, signal));
   }
 
   /** What one socket leads to. */
   inspect(socket: string): Promise<SocketReport> {
-    return inspect(this.#context.host, socket);
+    return this.#run(({ host }) => inspect(host, socket));
   }
 
   /** Takes away the records and mounts of pods that are gone. */
   async gc({ signal }: VerbOptions = {}): Promise<UnmountReport[]> {
-    const reports = await collectGarbage(this.#context, signal);
+    const reports = await this.#run((context) => collectGarbage(context, signal));
     this.#tellAll(reports);
     return reports;
   }
@@ -133,12 +142,12 @@ export class Mounter implements AsyncDisposable {
    * end as usual before that has: `process.exit` waits for the thread.
    */
   get isStuck(): boolean {
-    return this.#context.host.images.isStuck;
+    return this.#resources.images.isStuck;
   }
 
   /** Ends the threads that do not wait for a file system, and closes what is open. */
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#context.host[Symbol.asyncDispose]();
+    return this.#resources[Symbol.asyncDispose]();
   }
 
   #tellAll(reports: readonly (MountReport | UnmountReport)[]): void {
@@ -147,7 +156,7 @@ export class Mounter implements AsyncDisposable {
       if ('error' in report && report.error) continue;
       const { volume, outcome } = report;
       const target = 'target' in report ? ` ${report.target}` : '';
-      this.#context.tell({ level: 'info', volume, message: `${outcome}${target}` });
+      this.#tell({ level: 'info', volume, message: `${outcome}${target}` });
     }
   }
 
@@ -155,7 +164,7 @@ export class Mounter implements AsyncDisposable {
     for (const report of reports) {
       if (!('error' in report) || report.error === undefined) continue;
       const { volume, error } = report;
-      this.#context.tell({ level: 'error', volume, message: error.message });
+      this.#tell({ level: 'error', volume, message: error.message });
     }
   }
 }

@@ -1,25 +1,19 @@
-import { constants, opendirSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { Descriptor } from '../kernel/descriptor.ts';
+import { type DirectoryEntry, directoryEntries } from '../kernel/directory-entries.ts';
 
 /** How many names of a directory are looked at: a tenant can make as many as it likes. */
-const mostNames = 10_000;
+export const mostNames = 10_000;
 
-/** The names in a directory that is open with O_PATH; read one by one, so that their number costs no memory. */
-export function namesIn(directory: Descriptor, most = mostNames): string[] {
+/** What is in a directory that is open with O_PATH. */
+export function entriesIn(directory: Descriptor, most = mostNames): DirectoryEntry[] {
   using readable = Descriptor.open(
     directory.entry('.'),
     constants.O_RDONLY | constants.O_DIRECTORY,
   );
-  const names: string[] = [];
-  const entries = opendirSync(readable.path);
-  try {
-    while (names.length < most) {
-      const entry = entries.readSync();
-      if (entry === null) break;
-      names.push(entry.name);
-    }
-    return names;
-  } finally {
-    entries.closeSync();
-  }
+  return directoryEntries(readable.number, most);
+}
+
+export function namesIn(directory: Descriptor, most?: number): string[] {
+  return entriesIn(directory, most).map(({ name }) => name);
 }

@@ -28,5 +28,5 @@ export interface Prepared extends Disposable {
   readonly kind: WantedVolume['kind'];
   readonly entry: RecordEntry;
   /** @returns what it did */
-  make(): Promise<MountReport>;
+  readonly make: () => Promise<MountReport>;
 }

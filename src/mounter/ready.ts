@@ -48,13 +48,17 @@ export async function ready(
 }
 
 async function look(
-  host: Host,
+  node: Host,
   instance: VirtualMachineInstance,
   patience: number,
 ): Promise<ReadyReport[]> {
+  // The pod's directories can be others by the next time.
+  using host = node.again();
   try {
-    const { pod, node } = launcherOf(host, instance);
-    const images = wantedVolumes(instance, { node }).filter(({ kind }) => kind !== 'hotplugVolume');
+    const { pod, node: name } = launcherOf(host, instance);
+    const images = wantedVolumes(instance, { node: name }).filter(
+      ({ kind }) => kind !== 'hotplugVolume',
+    );
     return await Promise.all(images.map((wanted) => lookAt(host, pod, wanted, patience)));
   } catch (error) {
     if (!(error instanceof MounterError)) throw error;

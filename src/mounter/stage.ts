@@ -14,7 +14,7 @@ import { O_PATH } from '../kernel/open-flags.ts';
 import { statx } from '../kernel/statx.ts';
 import { hasCode } from '../kernel/syscall-error.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
-import type { Host } from './host.ts';
+import { type Host, stagesOf } from './host.ts';
 import type { TargetKind } from './target.ts';
 
 /** How many mounts may be on a stage: a run that was killed leaves one. */
@@ -29,11 +29,7 @@ const uidLength = 36;
  */
 function stageOf(host: Host, { directory, entry }: PodPath): string {
   const name = createHash('sha256').update(entry.join('/')).digest('hex').slice(0, 16);
-  return join(stagesOf(host), `${directory[1]}-${name}`);
-}
-
-function stagesOf({ stateDirectory }: Host): string {
-  return join(stateDirectory, 'stage');
+  return join(stagesOf(host.stateDirectory), `${directory[1]}-${name}`);
 }
 
 /** Makes the stage of a target for as long as `use` takes. */
@@ -45,7 +41,7 @@ export async function withStage(
 ): Promise<void> {
   const path = stageOf(host, place);
   await clear(host, path);
-  mkdirSync(stagesOf(host), { recursive: true, mode: 0o700 });
+  mkdirSync(stagesOf(host.stateDirectory), { recursive: true, mode: 0o700 });
   if (kind === 'directory') mkdirSync(path, { mode: 0o700 });
   else writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
   try {
@@ -57,7 +53,7 @@ export async function withStage(
 
 /** Takes away what a killed run has left on the stage of a target. */
 export async function clearStage(host: Host, place: PodPath): Promise<void> {
-  await clear(host, stageOf(host, place));
+  if (host.hasStages) await clear(host, stageOf(host, place));
 }
 
 /** Takes away what killed runs have left on the stages of pods that are gone. */
@@ -65,8 +61,9 @@ export async function clearStages(
   host: Host,
   isGone: (pod: string) => Promise<boolean>,
 ): Promise<void> {
-  for (const name of namesOf(stagesOf(host))) {
-    if (await isGone(name.slice(0, uidLength))) await clear(host, join(stagesOf(host), name));
+  for (const name of namesOf(stagesOf(host.stateDirectory))) {
+    if (await isGone(name.slice(0, uidLength)))
+      await clear(host, join(stagesOf(host.stateDirectory), name));
   }
 }
 
@@ -82,7 +79,7 @@ async function clear(host: Host, path: string): Promise<void> {
     }
     if ((mode & constants.S_IFMT) === constants.S_IFDIR) rmdirSync(path);
     else unlinkSync(path);
-    removeIfEmpty(stagesOf(host));
+    removeIfEmpty(stagesOf(host.stateDirectory));
     return;
   }
 }

@@ -61,13 +61,22 @@ export class Target implements Disposable {
    * Nothing that is there is written to, truncated or given to another owner, and nothing of a tenant is hidden:
    * only an empty place that was made here, by this run or an earlier one, is mounted on.
    *
+   * @param isMissing whether nothing was there a moment ago
+   * @returns without a status where it was made
    * @throws MounterError EHOSTILE where something else is there
    */
-  make(kind: TargetKind): Descriptor {
+  make(
+    kind: TargetKind,
+    isMissing: boolean,
+  ): { readonly file: Descriptor; readonly status?: FileStatus } {
+    if (isMissing && kind === 'file') {
+      const made = this.#makeFile();
+      if (made) return { file: made };
+    }
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const found = this.look();
       if (found) {
-        if (found.status.isMountRoot || isPlace(found.status, kind)) return found.file;
+        if (found.status.isMountRoot || isPlace(found.status, kind)) return found;
         found.file[Symbol.dispose]();
         throw new MounterError(
           'EHOSTILE',
@@ -75,7 +84,7 @@ export class Target implements Disposable {
         );
       }
       if (kind === 'directory') makeDirectory(this.#directory, this.#name);
-      else this.#makeFile();
+      else this.#makeFile()?.[Symbol.dispose]();
     }
     throw new MounterError(
       'EHOSTILE',
@@ -83,9 +92,10 @@ export class Target implements Disposable {
     );
   }
 
-  #makeFile(): void {
+  /** @returns undefined where something is there */
+  #makeFile(): Descriptor | undefined {
     try {
-      using _made = openat2(this.#directory.number, this.#name, {
+      return openat2(this.#directory.number, this.#name, {
         flags: constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW,
         mode: 0o600,
         resolve: RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
@@ -93,15 +103,29 @@ export class Target implements Disposable {
     } catch (error) {
       // ENOENT: the directory has been removed since it was opened.
       if (!hasCode(error, 'EEXIST', 'ENOENT')) throw error;
+      return undefined;
     }
   }
 
-  /** Takes every mount at this place away. @returns how many there were */
-  async detach(host: Host): Promise<number> {
+  /** Takes every mount at this place away, and the place itself. @returns how many mounts there were */
+  async clear(host: Host, kind: TargetKind): Promise<number> {
+    const { count, left } = await this.#detach(host);
+    await this.#remove(host, kind, left);
+    return count;
+  }
+
+  /** Takes every mount at this place away. */
+  async detach(host: Host): Promise<void> {
+    await this.#detach(host);
+  }
+
+  /** @returns how many mounts there were, and what is there without them */
+  async #detach(host: Host): Promise<{ readonly count: number; readonly left?: FileStatus }> {
     for (let count = 0; count < stacked; count += 1) {
       const found = this.#lookAtPlace();
       using file = found?.file;
-      if (file === undefined || !found?.status.isMountRoot) return count;
+      if (file === undefined || found === undefined) return { count };
+      if (!found.status.isMountRoot) return { count, left: found.status };
       try {
         await host.thread.detach(host.mountNamespace, file.number, this.path);
       } catch (error) {
@@ -125,7 +149,15 @@ export class Target implements Disposable {
   async remove(host: Host, kind: TargetKind | 'device'): Promise<void> {
     const found = this.#lookAtPlace();
     using _file = found?.file;
-    if (found === undefined || found.status.isMountRoot || !isPlace(found.status, kind)) return;
+    await this.#remove(host, kind, found?.status);
+  }
+
+  async #remove(
+    host: Host,
+    kind: TargetKind | 'device',
+    there: FileStatus | undefined,
+  ): Promise<void> {
+    if (there === undefined || there.isMountRoot || !isPlace(there, kind)) return;
     const how = { isDirectory: kind === 'directory', path: this.path };
     try {
       await host.thread.unlink(host.mountNamespace, this.#directory.number, this.#name, how);

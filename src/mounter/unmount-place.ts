@@ -1,9 +1,8 @@
 import { hasCode } from '../kernel/syscall-error.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
 import type { Host } from './host.ts';
-import type { RecordEntry } from './mount-record.ts';
 import { clearStage } from './stage.ts';
-import { Target } from './target.ts';
+import { Target, type TargetKind } from './target.ts';
 
 /** What was done to a place. */
 export type UnmountOutcome = 'unmounted' | 'not mounted';
@@ -11,13 +10,13 @@ export type UnmountOutcome = 'unmounted' | 'not mounted';
 /** Takes away what is mounted at a place, and the empty file or directory under it. */
 export async function unmountPlace(
   host: Host,
-  { place, type }: Pick<RecordEntry, 'place' | 'type'>,
+  place: PodPath,
+  type: TargetKind,
 ): Promise<UnmountOutcome> {
   await clearStage(host, place);
   using target = openTarget(host, place);
   if (target === undefined) return 'not mounted';
-  const count = await target.detach(host);
-  await target.remove(host, type);
+  const count = await target.clear(host, type);
   await removeLevels(host, place);
   return count > 0 ? 'unmounted' : 'not mounted';
 }

@@ -6,6 +6,8 @@ import { isBlock } from './artifacts-of.ts';
 import { removeDevice } from './block-volume.ts';
 import { sharedDevice } from './devices/recorded-device.ts';
 import { findMounted } from './find-mounted.ts';
+import { groups } from './groups.ts';
+import { hasNothingElse } from './has-nothing-else.ts';
 import type { Host } from './host.ts';
 import { entryKey, type MountRecord, podOf, type RecordEntry } from './mount-record.ts';
 import { MounterError, reasonOf } from './mounter-error.ts';
@@ -60,22 +62,36 @@ export async function takeAway(
   const reports: UnmountReport[] = [];
   const left = new Map(record?.entries.map((entry) => [entryKey(entry), entry]));
   try {
-    for (const found of obsolete) {
+    for (const some of groups(obsolete, groupKey)) {
       signal?.throwIfAborted();
-      const key = entryKey(found);
-      const isRecorded = left.has(key);
-      const entry = left.get(key) ?? found;
-      const heir = heirOf(entry, left);
-      const report = await takeOneAway(context.host, entry, heir !== undefined);
-      if (report.outcome !== 'not mounted' || isRecorded) reports.push(report);
-      if (report.outcome === 'failed') continue;
-      left.delete(key);
-      if (heir) left.set(entryKey(heir), heir);
+      const entries = some.map((found) => left.get(entryKey(found)) ?? found);
+      const taken = await Promise.all(
+        entries.map(async (entry) => {
+          const heir = heirOf(entry, left);
+          return {
+            entry,
+            heir,
+            report: await takeOneAway(context.host, entry, heir !== undefined),
+          };
+        }),
+      );
+      for (const { entry, heir, report } of taken) {
+        const key = entryKey(entry);
+        if (report.outcome !== 'not mounted' || left.has(key)) reports.push(report);
+        if (report.outcome === 'failed') continue;
+        left.delete(key);
+        if (heir) left.set(entryKey(heir), heir);
+      }
     }
   } finally {
     if (record) updateRecord(context, record, [...left.values()], reports);
   }
   return reports;
+}
+
+/** Devices one after another, as one can be the heir of the next; and so what is below one name, in its order. */
+function groupKey({ type, place: { directory, entry } }: RecordEntry): string {
+  return type === 'device' ? 'device' : [...directory, entry[0]].join('/');
 }
 
 /**
@@ -86,6 +102,7 @@ function heirOf(
   entry: RecordEntry,
   left: ReadonlyMap<string, RecordEntry>,
 ): RecordEntry | undefined {
+  if (entry.device === undefined) return undefined;
   for (const [key, other] of left) {
     if (key === entryKey(entry) || podOf(other) !== podOf(entry)) continue;
     const device = sharedDevice(entry.device, other.device);
@@ -101,9 +118,11 @@ async function takeOneAway(
 ): Promise<UnmountReport> {
   const about = { volume: entry.volume, target: host.text(entry.place) };
   try {
-    if (entry.type === 'device')
-      return { ...about, outcome: await removeDevice(host, entry, isShared) };
-    return { ...about, outcome: await unmountPlace(host, entry) };
+    const { type, place } = entry;
+    const outcome = await (type === 'device'
+      ? removeDevice(host, entry, isShared)
+      : unmountPlace(host, place, type));
+    return { ...about, outcome };
   } catch (error) {
     const reason = reasonOf(error);
     return { ...about, outcome: 'failed', error: reason };
@@ -139,9 +158,10 @@ function knownEntries(
 ): RecordEntry[] {
   const recorded = record?.entries ?? [];
   const pods = new Set([...activePods, ...recorded.map(podOf)]);
-  const table = host.mountTable();
+  const unknown = [...pods].filter((pod) => !hasNothingElse(host, pod, recorded));
   const entries = new Map<string, RecordEntry>();
-  for (const pod of pods) {
+  const table = unknown.length > 0 ? host.mountTable() : undefined;
+  for (const pod of unknown) {
     for (const found of findMounted(host, pod, table)) entries.set(entryKey(found), found);
   }
   for (const entry of recorded) entries.set(entryKey(entry), entry);

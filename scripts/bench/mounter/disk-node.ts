@@ -12,7 +12,7 @@ const disksOfOne = 10;
 /** Where the image has its disk. */
 const diskPath = 'disk/disk.img';
 
-/** A node with so many container disks, whose sockets one process holds. */
+/** A node with so many container disks, each with a process in a mount namespace of its own that holds its socket. */
 export class DiskNode implements AsyncDisposable {
   readonly disks: number;
   readonly options: MounterOptions;
@@ -66,6 +66,8 @@ export class DiskNode implements AsyncDisposable {
       image,
       scratch: directories.scratch(),
       argv: ['/usr/bin/sockets', '/usr/bin/list'],
+      // For mount namespaces of their own.
+      asRoot: true,
       mounts: [
         { source: binaries, destination: '/usr/bin' },
         { source: join(directories.kubelet, 'pods'), destination: '/pods' },
@@ -78,7 +80,7 @@ export class DiskNode implements AsyncDisposable {
     throw new Error(`the sockets are not there: ${container.stderr}`);
   }
 
-  /** Pid of the process that holds the sockets. */
+  /** Pid of the process that has started those that hold the sockets. */
   get pid(): number {
     if (this.#container.pid === undefined) throw new Error('the container has ended');
     return this.#container.pid;
