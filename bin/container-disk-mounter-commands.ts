@@ -42,21 +42,25 @@ export function mounterCommand(run: Run): Command {
   const program = new Command('container-disk-mounter')
     .description("Mounts container disks and hotplugged volumes into virtual machines' pods.")
     .version(version())
-    .addOption(new Option('--host-root <dir>', "the host's root as seen from here").default('/'))
     .addOption(
-      new Option('--kubelet-dir <dir>', "the kubelet's directory on the host").default(
-        '/var/lib/kubelet',
-      ),
+      new Option('--host-root <dir>', "the host's root as seen from here")
+        .argParser(path)
+        .default('/'),
     )
     .addOption(
-      new Option('--state-dir <dir>', 'where records are kept').default(
-        '/run/container-disk/mounts',
-      ),
+      new Option('--kubelet-dir <dir>', "the kubelet's directory on the host")
+        .argParser(path)
+        .default('/var/lib/kubelet'),
     )
     .addOption(
-      new Option('--host-mount-namespace <path>', "the host's mount namespace").default(
-        '/proc/1/ns/mnt',
-      ),
+      new Option('--state-dir <dir>', 'where records are kept')
+        .argParser(path)
+        .default('/run/container-disk/mounts'),
+    )
+    .addOption(
+      new Option('--host-mount-namespace <path>', "the host's mount namespace")
+        .argParser(path)
+        .default('/proc/1/ns/mnt'),
     )
     .addOption(
       new Option('--owner <uid:gid>', "QEMU's uid and gid")
@@ -126,6 +130,11 @@ export function mounterCommand(run: Run): Command {
   command('verify', 'compare the checksums with those in the status of the VMI', vmiOption());
   command('gc', 'take away the records and mounts of pods that are gone');
   return program;
+}
+
+function path(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It is empty.');
+  return text;
 }
 
 function duration(text: string): number {

@@ -1,8 +1,10 @@
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Descriptor } from './descriptor.ts';
-import { call } from './libc.ts';
-import { hasCode } from './syscall-error.ts';
+import { tryCall } from './libc.ts';
+import { SyscallError } from './syscall-error.ts';
 
+const { EAGAIN } = constants.errno;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
@@ -11,13 +13,14 @@ const pause = 20;
 
 /** flock(2) with LOCK_EX|LOCK_NB; false where another open file description has the lock. It is let go by closing. */
 export function tryLock(file: Descriptor, path: string): boolean {
-  try {
-    call('int flock(int fd, int operation)', 'flock', path, file.number, LOCK_EX | LOCK_NB);
-    return true;
-  } catch (error) {
-    if (hasCode(error, 'EAGAIN', 'EWOULDBLOCK')) return false;
-    throw error;
-  }
+  const result = tryCall(
+    'int flock(int fd, int operation)',
+    'flock',
+    file.number,
+    LOCK_EX | LOCK_NB,
+  );
+  if (result < 0 && result !== -EAGAIN) throw new SyscallError(-result, 'flock', path);
+  return result >= 0;
 }
 
 /** Waits for the lock without holding up the event loop; `waiting` is called once, when it has waited so long. */
@@ -33,6 +36,7 @@ export async function lock(
       told = true;
       options.waiting();
     }
-    await sleep(pause, undefined, options.signal ? { signal: options.signal } : {});
+    await sleep(pause);
+    options.signal?.throwIfAborted();
   }
 }

@@ -15,6 +15,7 @@ export class MountTable {
   readonly #text: string;
   #entries: readonly MountinfoEntry[] | undefined;
   #byMountPoint: Map<string, MountinfoEntry[]> | undefined;
+  #byRoot: Map<string, readonly string[]> | undefined;
   #byDevice: Map<string, MountinfoEntry[]> | undefined;
 
   /** @param content as in `/proc/<pid>/mountinfo` */
@@ -44,6 +45,17 @@ export class MountTable {
   ofFileSystem({ major, minor }: DeviceNumber): readonly MountinfoEntry[] {
     this.#byDevice ??= grouped(this.entries, (entry) => `${entry.major}:${entry.minor}`);
     return this.#byDevice.get(`${major}:${minor}`) ?? [];
+  }
+
+  /** Where a file or directory of a file system is mounted, by its path there; each place once. */
+  mountPointsOf({ major, minor }: DeviceNumber, root: string): readonly string[] {
+    this.#byRoot ??= new Map(
+      Array.from(
+        grouped(this.entries, (entry) => `${entry.major}:${entry.minor} ${entry.root}`),
+        ([key, entries]) => [key, [...new Set(entries.map(({ mountPoint }) => mountPoint))]],
+      ),
+    );
+    return this.#byRoot.get(`${major}:${minor} ${root}`) ?? [];
   }
 
   /** Those whose mount point is below a directory. */

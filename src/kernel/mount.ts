@@ -52,17 +52,18 @@ export function openTree(fd: number, path: string): Descriptor {
   );
 }
 
+/** `struct mount_attr`: four 64-bit numbers, 32 bytes: attr_set, attr_clr, propagation, userns_fd. */
+const attr = Buffer.alloc(32);
+
 /**
- * mount_setattr(2), Linux 5.12. `struct mount_attr` is four 64-bit numbers, 32 bytes: attr_set, attr_clr,
- * propagation, userns_fd.
+ * mount_setattr(2), Linux 5.12.
  *
  * A clone is a peer, or a slave, of the mount that it was made of (mount_namespaces(7)): what is mounted below one
  * appears below the other, with none of these attributes. So it is made private, too.
  */
 export function mountSetattr(mount: number, attributes: MountAttributes, path: string): void {
-  const set = BigInt(attributeBits(attributes));
-  const struct = new BigUint64Array([set, 0n, BigInt(MS_PRIVATE), 0n]);
-  const bytes = new Uint8Array(struct.buffer);
+  attr.writeUInt32LE(attributeBits(attributes), 0);
+  attr.writeUInt32LE(MS_PRIVATE, 16);
   call(
     'long syscall(long number, int dirfd, const char *path, unsigned int flags, const uint8_t *attr, size_t size)',
     'mount_setattr',
@@ -71,8 +72,8 @@ export function mountSetattr(mount: number, attributes: MountAttributes, path: s
     mount,
     '',
     AT_EMPTY_PATH,
-    bytes,
-    bytes.length,
+    attr,
+    attr.length,
   );
 }
 

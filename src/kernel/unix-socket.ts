@@ -14,6 +14,14 @@ const SO_PEERPIDFD = 77;
 /** Length of `sun_path`. */
 const pathLength = 108;
 
+/** `struct sockaddr_un`: sun_family, 16 bits, and sun_path. */
+const address = Buffer.alloc(2 + pathLength);
+address.writeUInt16LE(AF_UNIX);
+
+/** The value and the length of a socket option. */
+const value = Buffer.alloc(12);
+const length = Buffer.alloc(4);
+
 /** `struct ucred` of unix(7): who listens at the other side of a connection, as this process's namespaces see it. */
 export interface PeerCredentials {
   /** 0 where the process is not in this pid namespace, or below it. */
@@ -41,9 +49,8 @@ export function connectDescriptor(socket: Descriptor, path: string): Descriptor 
     ),
   );
   try {
-    const address = Buffer.alloc(2 + pathLength);
-    address.writeUInt16LE(AF_UNIX);
-    address.write(descriptorPath(socket.number), 2, 'latin1');
+    const end = 2 + address.write(descriptorPath(socket.number), 2, 'latin1');
+    address.fill(0, end);
     call(
       'int connect(int fd, const uint8_t *address, unsigned int length)',
       'connect',
@@ -75,9 +82,9 @@ export function peerPidfd(connection: Descriptor): Descriptor | undefined {
   }
 }
 
+/** @returns memory that the next call uses again */
 function socketOption(connection: Descriptor, option: number, size: number): Buffer {
-  const value = Buffer.alloc(size);
-  const length = new Uint8Array(new Uint32Array([size]).buffer);
+  length.writeUInt32LE(size);
   call(
     'int getsockopt(int fd, int level, int name, _Inout_ uint8_t *value, _Inout_ uint8_t *length)',
     'getsockopt',

@@ -62,6 +62,8 @@ function parseYaml(text: string): unknown[] {
 /** The first line of what a parser says; the lines after it show the text. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) throw error;
+  if (error.message.startsWith('Maximum call stack size exceeded'))
+    return 'it is nested too deeply';
   const [line = ''] = error.message.split('\n');
   return printable(line.replace(/:$/, ''));
 }

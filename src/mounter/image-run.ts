@@ -25,6 +25,9 @@ interface Answer {
   readonly reject: (error: unknown) => void;
 }
 
+/** Milliseconds that a new thread may take until it begins, on a node that is out of CPU. */
+const loading = 30_000;
+
 /** A file that somebody waits for. Two threads can open it; the second answer is not needed. */
 export class WantedImageFile {
   readonly job: ImageJob;
@@ -138,15 +141,14 @@ export class ImageRun {
         'ETIMEDOUT',
         `the file system of ${job.image} has not answered for ${timeout} ms`,
       );
-      this.#timer = setTimeout(() => this.#giveUp([current], error), this.#left(timeout));
+      this.#timer = setTimeout(() => this.#giveUp([current], error), Math.max(timeout - slow, 0));
     }
     if (others.length > 0) this.#events.takenBack(others);
   }
 
-  /** A thread that has just been started loads what it needs. */
+  /** A thread that has just been started loads what it needs; that is not the file systems' time. */
   #awaitBegin(): void {
-    const timeout = Math.max(...this.#files.map((file) => file.timeout));
-    if (this.#left(timeout) > 0) {
+    if (this.#left(loading) > 0) {
       this.#timer = setTimeout(() => this.#look(), slow);
       return;
     }
@@ -155,7 +157,7 @@ export class ImageRun {
     const [first] = this.#files;
     const error = new MounterError(
       'ETIMEDOUT',
-      `the thread that opens ${first?.job.image} has not begun after ${timeout} ms`,
+      `the thread that opens ${first?.job.image} has not begun after ${loading} ms`,
     );
     this.#giveUp(this.#files, error);
   }

@@ -106,9 +106,9 @@ async function diskOf(
   const opened = await openInImage(host, process, { kind: 'disk', path: mounted, image });
   using file = opened.file;
   const { path, disk } = opened;
-  const points = new Set(mountPointsOf(file, process, mounts, table));
-  if (target) points.add(target.mountPoint);
-  return { path, ...(disk && { disk }), mountedAt: [...points] };
+  const mountedAt = mountPointsOf(file, process, mounts, table);
+  if (target && !mountedAt.includes(target.mountPoint)) mountedAt.push(target.mountPoint);
+  return { path, ...(disk && { disk }), mountedAt };
 }
 
 /** The mounts in the host's table whose root is this very file. */
@@ -122,8 +122,5 @@ function mountPointsOf(
   const mount = mounts.find(({ id }) => BigInt(id) === mountId);
   if (mount === undefined) return [];
   const root = rootInFileSystem(file, process, mount);
-  return table
-    .ofFileSystem(mount)
-    .filter((each) => each.root === root)
-    .map(({ mountPoint }) => mountPoint);
+  return [...table.mountPointsOf(mount, root)];
 }

@@ -22,6 +22,7 @@ import { MounterError, messageOf } from './mounter-error.ts';
 
 const suffix = '.json';
 const lockSuffix = '.lock';
+const newSuffix = '.new';
 
 /** Milliseconds after which a run says what it waits for. */
 const patience = 2000;
@@ -67,7 +68,6 @@ export class RecordStore {
     const path = this.#path(record.uid);
     const temporary = this.#temporary(record.uid);
     try {
-      this.#makeDirectory();
       writeFileSync(temporary, `${JSON.stringify(record, undefined, 2)}\n`, {
         mode: 0o600,
         flush: true,
@@ -106,13 +106,13 @@ export class RecordStore {
 
   /** Removes what killed runs have left: locks that nobody has, and files that were not finished. */
   sweep(): void {
-    const path = (name: string) => join(this.directory, name);
-    for (const name of this.#names()) {
-      if (!name.endsWith(lockSuffix)) continue;
-      const uid = name.slice(0, -lockSuffix.length);
+    const left = /^(.+)(?:\.lock|\.json\.new)$/;
+    const uids = new Set(this.#names().flatMap((name) => left.exec(name)?.[1] ?? []));
+    for (const uid of uids) {
       if (this.#names().includes(`${uid}${suffix}`)) continue;
-      using file = this.#openLock(path(name));
-      if (tryLock(file, path(name))) this.#held(file, path(name), uid)[Symbol.dispose]();
+      const path = join(this.directory, `${uid}${lockSuffix}`);
+      using file = this.#openLock(path);
+      if (tryLock(file, path)) this.#held(file, path, uid)[Symbol.dispose]();
     }
   }
 
@@ -154,9 +154,15 @@ export class RecordStore {
   }
 
   #openLock(path: string): Descriptor {
+    const open = () => Descriptor.open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
-      this.#makeDirectory();
-      return Descriptor.open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+      try {
+        return open();
+      } catch (error) {
+        if (!hasCode(error, 'ENOENT')) throw error;
+        this.#makeDirectory();
+        return open();
+      }
     } catch (cause) {
       throw new MounterError('ERECORD', `cannot make the lock ${path}: ${messageOf(cause)}`, {
         cause,
@@ -197,7 +203,7 @@ export class RecordStore {
 
   /** One name for each virtual machine: whoever has its lock writes over what a killed run has left. */
   #temporary(uid: string): string {
-    return `${this.#path(uid)}.new`;
+    return `${this.#path(uid)}${newSuffix}`;
   }
 
   /** fsync(2) of the directory: a new or removed name is on disk after it. */

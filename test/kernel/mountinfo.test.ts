@@ -123,6 +123,7 @@ t.test('only what is asked for', async (t) => {
     '6 1 0:2 / /pods/o\\043e/disks/disk_0.img ro - ext4 /dev/sda rw',
     '7 1 0:2 / /pods/o#e/disks/disk_1.img ro - ext4 /dev/sda rw',
     '8 1 0:2 / /pods/ö/disk_1.img ro - ext4 /dev/sda rw',
+    '10 7 0:2 /pods/one/disks/x /elsewhere ro - ext4 /dev/sda rw',
     '9 1 0:4 / /sys/fs/cgroup rw - cgroup2 - cgroup rw',
   ];
   for (const text of [lines.join('\n'), `${lines.join('\n')}\n`]) {
@@ -140,6 +141,21 @@ t.test('only what is asked for', async (t) => {
     );
     t.strictSame(table.ofType('cgroup'), [], 'a source is no type');
     t.equal(table.entries.length, lines.length);
+    t.strictSame(
+      table.at('/elsewhere').map(({ id }) => id),
+      [4, 10],
+      'the topmost last',
+    );
+    t.strictSame(table.at('/nothing'), []);
+    const device = { major: 0, minor: 2 };
+    t.strictSame(
+      table.ofFileSystem(device).map(({ id }) => id),
+      [2, 3, 4, 6, 7, 8, 10],
+    );
+    t.strictSame(table.ofFileSystem({ major: 2, minor: 0 }), []);
+    t.strictSame(table.mountPointsOf(device, '/pods/one/disks/x'), ['/elsewhere'], 'once');
+    t.equal(table.mountPointsOf(device, '/').length, 5);
+    t.strictSame(table.mountPointsOf(device, '/pods'), []);
   }
 });
 

@@ -56,6 +56,10 @@ t.test('help, version and what cannot be', async (t) => {
     [['--owner', '99999999999:1', 'list'], /It is not UID:GID/],
     [['-o', 'xml', 'list'], /Allowed choices are table, json, yaml/],
     [['ready', '--timeout', 'soon', '-f', '-'], /It is no duration/],
+    [['--state-dir', '', 'list'], /--state-dir <dir>.* It is empty/],
+    [['--kubelet-dir', '', 'list'], /--kubelet-dir <dir>.* It is empty/],
+    [['--host-root', '', 'list'], /--host-root <dir>.* It is empty/],
+    [['--host-mount-namespace', '', 'list'], /--host-mount-namespace <path>.* It is empty/],
     [['explode'], /unknown command 'explode'/],
     [['inspect', join(directory, 'nothing.sock')], /ENOENT/],
   ] as const) {

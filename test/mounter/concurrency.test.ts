@@ -57,7 +57,7 @@ t.test('two at once on one virtual machine', { skip }, async (t) => {
     const controller = new AbortController();
     const aborted = mounter.mount(instance, { signal: controller.signal });
     controller.abort(new Error('enough'));
-    await t.rejects(aborted);
+    await t.rejects(aborted, { message: 'enough' }, 'with the reason that the signal has');
     again[Symbol.dispose]();
   });
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { OtherMounts } from '../../scripts/bench/mounter/other-mounts.ts';
@@ -21,7 +21,7 @@ async function launcher(t: Test, disks: number) {
 }
 
 t.test(
-  'mounting reads no mount table of the host, and starts no program',
+  'mounting and unmounting read no mount table of the host, and start no program',
   { skip: skipUnless('root', 'unshare', 'setpriv', 'strace') },
   async (t) => {
     const { node, fields } = await launcher(t, 2);
@@ -46,10 +46,28 @@ t.test(
       [],
     );
     t.equal(mount.filter((line) => line.includes('execve(')).length, 1, 'only itself');
+    t.strictSame(
+      traced('mount', '-f', file).filter((line) => table.test(line)),
+      [],
+      'nor again',
+    );
     t.ok(
       traced('list').some((line) => table.test(line)),
       'as list has to',
     );
+    t.strictSame(
+      traced('unmount', '--all', '-f', file).filter((line) => table.test(line)),
+      [],
+      'nor does unmounting what is recorded and nothing else',
+    );
+    t.equal(node.mounts().length, 0);
+    t.equal(traced('mount', '-f', file).length > 0, true);
+    rmSync(node.stateDirectory, { recursive: true });
+    t.ok(
+      traced('unmount', '--all', '-f', file).some((line) => table.test(line)),
+      'without a record it is looked for',
+    );
+    t.equal(node.mounts().length, 0);
   },
 );
 

@@ -33,6 +33,10 @@ t.test('what pods have left', { skip }, async (t) => {
   rmSync(join(full.emptyDir, 'disk_0.sock'));
   await abandonedSocket(t, join(full.emptyDir, 'disk_0.sock'), 'full');
 
+  // Of a run that was killed while it wrote its first record, and of one whose lock somebody has removed.
+  for (const name of ['1.lock', '2.json.new', '3.json.new', '3.lock']) {
+    writeFileSync(join(node.stateDirectory, `00000000-0000-4000-8000-77777777777${name}`), '{');
+  }
   // In the way of the others: a record that cannot be read, a pod that is a link, a link for a directory of targets.
   mkdirSync(join(node.stateDirectory, '00000000-0000-4000-8000-999999999999.json'));
   symlinkSync(
@@ -60,6 +64,10 @@ t.test('what pods have left', { skip }, async (t) => {
     { error: { code: 'EHOSTILE' } },
   ]);
   const names = readdirSync(node.stateDirectory).filter((name) => !name.includes('9999'));
+  t.strictSame(
+    names.filter((name) => name.includes('7777')),
+    [],
+  );
   const kept = [here, full].map(({ instance }) => `${instance.uid}.json`);
   t.strictSame(names.filter((name) => name.endsWith('.json')).sort(), kept.sort());
   t.match(await node.mounter({ timeout: 200 }).unmount(full.instance, { all: true }), [

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -246,6 +246,44 @@ t.test('what a pod puts into its emptyDir', { skip }, async (t) => {
     await mounter.unmount(instance({}, spec), { all: true });
     t.ok(existsSync(elsewhere));
   });
+
+  for (const [name, script] of [
+    ['renamed', 'mv disk_0.img x'],
+    ['renamed like a socket', 'mv disk_0.img disk_9.sock'],
+    ['renamed, with a decoy in its place', 'mv disk_0.img x; : > disk_0.img'],
+    ['moved into a new directory', 'mkdir d; mv disk_0.img d/disk_0.img'],
+    [
+      'moved into a directory in its own place',
+      'mv disk_0.img x; mkdir disk_0.img; mv x disk_0.img/',
+    ],
+    [
+      'moved into a directory in its own place, beside a file',
+      'mv disk_0.img x; mkdir disk_0.img; : > disk_0.img/y; mv x disk_0.img/',
+    ],
+    ['moved beside the kernel', 'mv disk_0.img kernel-boot/k2'],
+    ['moved in place of the kernel', 'mv disk_0.img kernel-boot/k'],
+    [
+      'exchanged with the kernel',
+      'mv disk_0.img x; mv kernel-boot/k disk_0.img; mv x kernel-boot/k',
+    ],
+  ] as const) {
+    t.test(`a target that is ${name} where the mount is not seen`, async (t) => {
+      const files = { 'disk/disk.img': content, 'boot/k': 'kernel' };
+      const { node, emptyDir, instance, mounter } = await launcher(t, files);
+      const container = { kernelPath: '/boot/k' };
+      const spec = { domain: { firmware: { kernelBoot: { container } } } };
+      const [disk] = await mounter.mount(instance({}, spec));
+      t.equal(node.mounts().length, 2);
+      const pid = disk && 'pid' in disk ? String(disk.pid) : '';
+      const argv = ['--target', pid, '--mount', 'sh', '-ec', `cd "$1"; ${script}`, 'sh', emptyDir];
+      const { status, stderr } = spawnSync('nsenter', argv, { encoding: 'utf8' });
+      t.equal(status, 0, stderr);
+      const reports = await mounter.unmount(instance({}, spec), { all: true });
+      t.ok(reports.every(({ outcome }) => outcome !== 'failed'));
+      t.strictSame(node.mounts(), []);
+      t.strictSame(readdirSync(node.stateDirectory), []);
+    });
+  }
 
   t.test('a directory that is moved away with the mounts in it', async (t) => {
     const files = { 'disk/disk.img': content, 'boot/k': 'kernel' };

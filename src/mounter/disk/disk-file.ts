@@ -7,6 +7,9 @@ const statBlockSize = 512;
 /** Bytes at the beginning that are read at once: nearly all that a disk is told by is there. */
 const headSize = 4608;
 
+/** Memory for the head, which is the next disk's once a disk is verified. */
+const head = Buffer.alloc(headSize);
+
 /** The open file of a disk, read at positions; the descriptor's own offset stays where it is. */
 export class DiskFile {
   readonly #fd: number;
@@ -27,7 +30,7 @@ export class DiskFile {
     this.allocatedSize = stat.blocks * statBlockSize;
     if (!stat.isFile()) throw this.refused('ENOTFILE', 'it is not a regular file');
     if (stat.size === 0) throw this.refused('EEMPTY', 'it is an empty file');
-    this.#head = this.#read(0, headSize);
+    this.#head = this.#read(0, headSize, head);
   }
 
   /** The bytes at a position; fewer than asked for only where the file ends. */
@@ -38,13 +41,12 @@ export class DiskFile {
       : this.#read(position, length);
   }
 
-  #read(position: number, length: number): Buffer {
-    const buffer = Buffer.alloc(length);
+  #read(position: number, length: number, buffer = Buffer.alloc(length)): Buffer {
     let filled = 0;
     while (filled < length) {
       const count = readSync(this.#fd, buffer, filled, length - filled, position + filled);
-      if (count === 0) break;
       filled += count;
+      if (count === 0 || position + filled >= this.size) break;
     }
     return buffer.subarray(0, filled);
   }
