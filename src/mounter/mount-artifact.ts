@@ -14,9 +14,7 @@ export type MountOutcome = 'mounted' | 'already mounted';
 /** The file that is mounted at an artifact's place; undefined where none is. */
 export function mountedAt(host: Host, { place }: Artifact): MountedFile | undefined {
   using target = Target.open(host, place, false);
-  const found = target?.look();
-  using _file = found?.file;
-  return found?.status.isMountRoot ? mountedFile(found.status) : undefined;
+  return target && lookAtMount(target);
 }
 
 /**
@@ -46,16 +44,24 @@ export async function mountArtifact(
     return 'already mounted';
   }
   using mount = await attach(host, artifact, place, target);
-  const there = target.look();
-  using _file = there?.file;
-  const seen = there?.status.isMountRoot ? mountedFile(there.status) : undefined;
-  if (isSameMountedFile(seen, artifact.identity)) return 'mounted';
-  if (mount) await detachAgain(host, mount, target);
-  else await target.detach(host);
-  throw new MounterError(
-    'EHOSTILE',
-    `${target.path} was changed by somebody while it was mounted: the mount is taken away again`,
-  );
+  try {
+    if (isSameMountedFile(lookAtMount(target), artifact.identity)) return 'mounted';
+    throw new MounterError(
+      'EHOSTILE',
+      `${target.path} was changed by somebody while it was mounted: the mount is taken away again`,
+    );
+  } catch (error) {
+    // What could not be looked at (no descriptor is left) is not known to be right either.
+    if (mount) await detachAgain(host, mount, target);
+    else await target.detach(host);
+    throw error;
+  }
+}
+
+function lookAtMount(target: Target): MountedFile | undefined {
+  const found = target.look();
+  using _file = found?.file;
+  return found?.status.isMountRoot ? mountedFile(found.status) : undefined;
 }
 
 /** The mount that was attached a moment ago; it is gone already (EINVAL) where a tenant has removed its place. */

@@ -9,7 +9,7 @@ import { LimitedNode } from './limited-node.ts';
 const skip = skipUnless('root', 'unshare', 'setpriv');
 
 /** With fewer Node.js does not start: it has some twenty of its own. */
-const limits = [24, 28, 32, 36, 40, 44, 48, 52, 64];
+const limits = [24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 80, 96];
 
 t.test('a mounter with too few descriptors', { skip }, async (t) => {
   const limited = await LimitedNode.start(t);
@@ -18,6 +18,7 @@ t.test('a mounter with too few descriptors', { skip }, async (t) => {
     const few = ['prlimit', `--nofile=${limit}`];
     const mount = limited.run(few, 'mount');
     codes.add(mount.code);
+    t.comment(`mount with ${limit} descriptors: exit code ${mount.code}`);
     if (mount.code === 1) t.match(mount.stderr, /too many open files/, `${limit}: it says so`);
     await limited.isAsReported(`mount with ${limit}`, mount);
   }
