@@ -24,6 +24,7 @@ export class ImageThreads implements AsyncDisposable {
   readonly #queue: WantedImageFile[] = [];
   #working = 0;
   #stuck = 0;
+  #isDisposed = false;
 
   /** Whether a thread waits for a file system. The process cannot end as usual before that has answered. */
   get isStuck(): boolean {
@@ -105,7 +106,8 @@ export class ImageThreads implements AsyncDisposable {
         }
         this.#working -= 1;
         worker.unref();
-        if (isUsable) this.#idle.push(worker);
+        if (isUsable && this.#isDisposed) void endWorker(worker);
+        else if (isUsable) this.#idle.push(worker);
         this.#dispatch();
       },
     });
@@ -124,7 +126,9 @@ export class ImageThreads implements AsyncDisposable {
     return worker;
   }
 
+  /** Ends the threads that have nothing to do; the others end when they have done what they are at. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
     await Promise.all(this.#idle.splice(0).map(endWorker));
   }
 }
