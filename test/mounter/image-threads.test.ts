@@ -72,15 +72,17 @@ t.test('one that does not answer holds up no other', { skip }, async (t) => {
   await t.test('while it does not', async (t) => {
     await silentFileSystem(t, join(silent, 'disk'));
     threads.start();
-    const timeout = 2000;
+    const timeout = 5000;
     const start = performance.now();
     const took: number[] = [];
+    const givenUp: number[] = [];
     const roots = Array.from({ length: 40 }, (_, index) => (index % 15 === 5 ? silent : healthy));
     await Promise.all(
       roots.map(async (root) => {
         const opened = opening(threads, root, timeout);
         if (root === silent) {
-          await t.rejects(opened, { code: 'ETIMEDOUT', message: /has not answered for 2000 ms/ });
+          await t.rejects(opened, { code: 'ETIMEDOUT', message: /has not answered for 5000 ms/ });
+          givenUp.push(performance.now() - start);
           return;
         }
         using _file = (await opened).file;
@@ -88,8 +90,9 @@ t.test('one that does not answer holds up no other', { skip }, async (t) => {
       }),
     );
     t.equal(took.length, 37);
-    t.ok(Math.max(...took) < timeout / 2, `the others took at most ${Math.max(...took)} ms`);
-    t.ok(performance.now() - start < 2 * timeout, 'those that hang are waited for together');
+    const longest = Math.max(...took);
+    t.ok(longest < Math.min(...givenUp), `${longest} ms, and ${givenUp} for those that hang`);
+    t.ok(Math.max(...givenUp) < 2 * timeout, 'those that hang are waited for together');
     t.equal(threads.isStuck, true);
     using _again = (await opening(threads, healthy, timeout)).file;
   });
