@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { manifest, TestNode, vmi } from '../support/launcher.ts';
 import { skipUnless } from '../support/requirements.ts';
+import { tampering } from '../support/tampering.ts';
 
 const command = join(import.meta.dirname, '../../bin/container-disk-mounter.ts');
 
@@ -45,16 +46,9 @@ async function pod(t: Test) {
   };
   writeFileSync(file, JSON.stringify(manifest(fields)));
   const killed = (verb: readonly string[], call: string, count: number) => {
-    const inject = `inject=${call}:signal=KILL:when=${count}`;
-    const argv = [process.execPath, command, ...node.arguments, ...verb, '-f', file];
     const { status, signal } = spawnSync('strace', [
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-e',
-      inject,
-      ...argv,
+      ...tampering(`${call}:signal=KILL:when=${count}`),
+      ...[process.execPath, command, ...node.arguments, ...verb, '-f', file],
     ]);
     return signal === 'SIGKILL' || status === 137;
   };

@@ -18,6 +18,7 @@ import { PodCgroup } from '../../scripts/demo/pod-cgroup.ts';
 import { manifest, TestNode, vmi } from '../support/launcher.ts';
 import { skipUnless } from '../support/requirements.ts';
 import { abandonedSocket, type Fate } from '../support/socket-holder.ts';
+import { tampering } from '../support/tampering.ts';
 
 const skip = skipUnless('root', 'unshare', 'setpriv');
 const command = join(import.meta.dirname, '../../bin/container-disk-mounter.ts');
@@ -174,7 +175,7 @@ t.test(
     const delayed = spawn(
       'strace',
       [
-        ...['-f', '-qq', '-o', '/dev/null', '-e', 'inject=fsync:delay_enter=1000000:when=1'],
+        ...tampering('fsync:delay_enter=1000000:when=1'),
         ...[process.execPath, command, ...node.arguments, 'mount', '-f', file],
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },

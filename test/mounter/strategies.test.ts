@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { manifest, TestNode, vmi } from '../support/launcher.ts';
 import { skipUnless } from '../support/requirements.ts';
+import { tampering } from '../support/tampering.ts';
 import { visibleSidecar } from '../support/visible-sidecar.ts';
 
 const skip = skipUnless('root', 'unshare', 'setpriv', 'strace');
@@ -26,8 +27,7 @@ async function launcher(t: Test, isVisible: boolean) {
     spawnSync(
       'strace',
       [
-        ...['-f', '-qq', '-o', '/dev/null'],
-        ...injected.flatMap((each) => ['-e', `inject=${each}`]),
+        ...tampering(...injected),
         ...[process.execPath, command, ...node.arguments, ...argv, '-f', file],
       ],
       { encoding: 'utf8' },
