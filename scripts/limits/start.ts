@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { accepts } from '../demo/accepts.ts';
 import { LimitedCgroup, type Limits } from './limited-cgroup.ts';
 
 /** One start of a program under limits. */
@@ -66,17 +66,4 @@ async function measureNoOp(program: string, limits: Limits, signal: AbortSignal)
 /** Drops a file that nobody has mapped from the page cache (posix_fadvise(2), POSIX_FADV_DONTNEED). */
 function evict(file: string): void {
   execFileSync('dd', [`if=${file}`, 'iflag=nocache', 'count=0', 'status=none']);
-}
-
-async function accepts(socket: string): Promise<boolean> {
-  if (!existsSync(socket)) return false;
-  const client = connect(socket);
-  try {
-    await once(client, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    client.destroy();
-  }
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { accepts } from '../demo/accepts.ts';
 import { Container } from '../demo/container.ts';
 import type { NodeDirectories, PodDirectories } from '../demo/node-directories.ts';
 import { type CgroupVersion, PodCgroup } from '../demo/pod-cgroup.ts';
@@ -70,9 +70,11 @@ export class Machine implements AsyncDisposable {
       ],
     });
     this.#sidecar = sidecar;
-    while (!/Listening|^$/.test(sidecar.stderr) || !existsSync(join(this.disks, 'disk_0.sock'))) {
-      if (sidecar.ended) throw new Error(`a sidecar ended: ${sidecar.stderr}`);
-      await sleep(10);
+    for (const name of ['disk_0', 'kernel-boot']) {
+      while (!(await accepts(join(this.disks, `${name}.sock`)))) {
+        if (sidecar.ended) throw new Error(`a sidecar ended: ${sidecar.stderr}`);
+        await sleep(10);
+      }
     }
   }
 
