@@ -30,6 +30,18 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
+/**
+ * The same failure, of a path that people know: not of a name alone, nor of one behind a descriptor.
+ *
+ * @param error of Node.js or of this layer; any other is given back as it is
+ */
+export function withPath(error: unknown, path: string): unknown {
+  if (!(error instanceof Error && 'errno' in error && 'syscall' in error)) return error;
+  const { errno, syscall } = error;
+  if (typeof errno !== 'number' || typeof syscall !== 'string') return error;
+  return new SyscallError(Math.abs(errno), syscall, path);
+}
+
 /** libuv names most of them, `os.constants` the rest; what only the kernel knows has its number. */
 function errnoName(errno: number): string {
   const name = getSystemErrorName(-errno);

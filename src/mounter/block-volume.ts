@@ -2,7 +2,7 @@ import { chmodSync, chownSync, constants } from 'node:fs';
 import { mknodat } from '../kernel/device-node.ts';
 import type { ProcessHandle } from '../kernel/process-handle.ts';
 import { type DeviceNumber, statx } from '../kernel/statx.ts';
-import { hasCode } from '../kernel/syscall-error.ts';
+import { hasCode, withPath } from '../kernel/syscall-error.ts';
 import { LauncherPod } from '../kubevirt/launcher-pod.ts';
 import type { WantedHotplugVolume } from '../kubevirt/wanted-volumes.ts';
 import type { DeviceRule } from './devices/device-rule.ts';
@@ -132,7 +132,7 @@ function makeNode(host: Host, place: RecordEntry['place'], device: DeviceNumber)
     mknodat(target.directory.number, target.name, constants.S_IFBLK | permissions, device);
     isNew = true;
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw withPath(error, target.path);
   }
   const there = target.look();
   using node = there?.file;

@@ -1,8 +1,9 @@
 import { chmodSync, constants, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Descriptor } from '../kernel/descriptor.ts';
 import { openat2, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS } from '../kernel/openat2.ts';
 import { type FileStatus, statx } from '../kernel/statx.ts';
-import { hasCode } from '../kernel/syscall-error.ts';
+import { hasCode, withPath } from '../kernel/syscall-error.ts';
 import type { PodPath } from '../kubevirt/pod-path.ts';
 import { fileTypeName } from './file-type.ts';
 import { type Host, openDirectory, openEntry } from './host.ts';
@@ -44,7 +45,7 @@ export class Target implements Disposable {
     const name = place.entry.at(-1) ?? '';
     if (levels.length === 0) return new Target(host.text(place), directory, name);
     using parent = directory;
-    if (create) makeDirectory(parent, levels.join('/'));
+    if (create) makeDirectory(parent, levels.join('/'), dirname(host.text(place)));
     const inner = openDirectory(parent, levels);
     if (inner && create) letThrough(inner);
     return inner && new Target(host.text(place), inner, name);
@@ -83,7 +84,7 @@ export class Target implements Disposable {
           `cannot mount on ${this.path}: ${descriptionOf(found.status)} is there, which was not made for it; move it away`,
         );
       }
-      if (kind === 'directory') makeDirectory(this.#directory, this.#name);
+      if (kind === 'directory') makeDirectory(this.#directory, this.#name, this.path);
       else this.#makeFile()?.[Symbol.dispose]();
     }
     throw new MounterError(
@@ -102,7 +103,7 @@ export class Target implements Disposable {
       });
     } catch (error) {
       // ENOENT: the directory has been removed since it was opened.
-      if (!hasCode(error, 'EEXIST', 'ENOENT')) throw error;
+      if (!hasCode(error, 'EEXIST', 'ENOENT')) throw withPath(error, this.path);
       return undefined;
     }
   }
@@ -216,10 +217,10 @@ function letThrough(directory: Descriptor): void {
   chmodSync(directory.path, directoryMode);
 }
 
-function makeDirectory(parent: Descriptor, name: string): void {
+function makeDirectory(parent: Descriptor, name: string, path: string): void {
   try {
     mkdirSync(parent.entry(name), { mode: directoryMode });
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw withPath(error, path);
   }
 }
