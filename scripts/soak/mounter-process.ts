@@ -1,8 +1,8 @@
 /** A process with the library in it, which does what it is told over its channel until it is disconnected or killed. */
-import { readdirSync } from 'node:fs';
 import { readVirtualMachineInstances } from '../../src/kubevirt/read-virtual-machine-instances.ts';
 import type { VirtualMachineInstance } from '../../src/kubevirt/virtual-machine-instance.ts';
 import { Mounter, type MounterOptions } from '../../src/mounter/mounter.ts';
+import { openFiles } from './open-files.ts';
 
 export interface Task {
   readonly verb: 'mount' | 'unmount' | 'unmount all' | 'list' | 'gc' | 'checksum';
@@ -10,7 +10,7 @@ export interface Task {
   readonly manifest: string;
 }
 
-/** What a process uses, in bytes after a collection of garbage, and its descriptors. */
+/** What a process uses, in bytes after a collection of garbage, and how many files it has open. */
 export interface Usage {
   readonly rss: number;
   readonly heap: number;
@@ -29,7 +29,7 @@ const mounter = new Mounter(JSON.parse(process.argv[2] ?? '{}') as MounterOption
 function usage(): Usage {
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
-  return { rss, heap: heapUsed, external, descriptors: readdirSync('/proc/self/fd').length };
+  return { rss, heap: heapUsed, external, descriptors: openFiles().length };
 }
 
 async function run({ verb, manifest }: Task): Promise<string[]> {

@@ -9,8 +9,6 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
-  readlinkSync,
   readSync,
   writeFileSync,
 } from 'node:fs';
@@ -19,6 +17,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { LoopDevice } from '../../scripts/demo/loop-device.ts';
 import { hasDeviceCgroups, PodCgroup } from '../../scripts/demo/pod-cgroup.ts';
+import { openFiles } from '../../scripts/soak/open-files.ts';
 import { readMountinfo } from '../../src/kernel/mountinfo.ts';
 import { isSameNamespace } from '../../src/kernel/namespace.ts';
 import { DiskRefusedError } from '../../src/mounter/disk/disk-refused-error.ts';
@@ -146,7 +145,7 @@ t.test(`${rounds} mounts and unmounts, seed ${seed}`, async (t) => {
   const places = ['disk_0.img', 'disk_1.img', 'disk_2.img', ...kernelBoot, 'disk_2.sock'];
   const swappers = [swapper(disks, 10, places), swapper(hotplugged, 11, ['extra.img', 'block'])];
 
-  const before = descriptors();
+  const before = openFiles();
   const tally = new Tally();
   const exposed: string[] = [];
   const look = (path: string) => {
@@ -165,7 +164,7 @@ t.test(`${rounds} mounts and unmounts, seed ${seed}`, async (t) => {
     }
   }
 
-  t.strictSame(descriptors(), before, 'no descriptor is left');
+  t.strictSame(openFiles(), before, 'no descriptor is left');
   const swaps = await Promise.all([...swappers, ...hostile].map((attacker) => attacker.end()));
   await mounter.unmount(instance, { all: true });
   const looked = await watcher.end();
@@ -190,24 +189,6 @@ t.test(`${rounds} mounts and unmounts, seed ${seed}`, async (t) => {
     'all attackers worked',
   );
 });
-
-/** But for those of the event loops: how many threads have one depends on how long images take. */
-function descriptors(): string[] {
-  const ofEventLoops = /^(anon_inode:\[(eventpoll|eventfd|io_uring)\]|pipe:.*)$/;
-  return readdirSync('/proc/self/fd')
-    .map((fd) => targetOf(`/proc/self/fd/${fd}`))
-    .filter((target) => target !== '' && !ofEventLoops.test(target))
-    .sort();
-}
-
-/** What a link is to, but for one that is gone: the descriptor that the directory was read by. */
-function targetOf(link: string): string {
-  try {
-    return readlinkSync(link);
-  } catch {
-    return '';
-  }
-}
 
 /** Whether what is at a path now, or what is mounted there, is one. No link is followed, and nothing waited for. */
 function showsCanary(path: string, canaries: Canaries): boolean {
