@@ -552,4 +552,18 @@ t.test('what is refused', { skip }, async (t) => {
     t.equal(readFileSync(join(targets, 'data'), 'utf8'), 'precious');
     t.strictSame(attached(cgroup.container), before, 'the rule is withdrawn again');
   });
+
+  t.test('a target directory that is read-only', async (t) => {
+    const { targets, cgroup, instance, mounter } = await blockVolumes(t, 'v2', ['data']);
+    attach(cgroup.container, deviceProgram([nullDevice]), BPF_F_ALLOW_MULTI);
+    const before = attached(cgroup.container);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'emptydir', targets]);
+    t.match(await mounter.mount(instance('data')), [
+      {
+        outcome: 'failed',
+        error: { message: `read-only file system, mknodat '${join(targets, 'data')}'` },
+      },
+    ]);
+    t.strictSame(attached(cgroup.container), before, 'the rule is withdrawn again');
+  });
 });

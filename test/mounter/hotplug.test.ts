@@ -166,6 +166,21 @@ t.test('a volume with a file system', { skip }, async (t) => {
     t.strictSame(readdirSync(targets), []);
   });
 
+  t.test('a target directory that is read-only', async (t) => {
+    const { targets, instance, status, mounter } = await hotplug(t, ['dump']);
+    const wanted = instance([], {
+      spec: { volumes: [{ name: 'dump', memoryDump: { claimName: 'dump', hotpluggable: true } }] },
+      statuses: [status('dump', { memoryDumpVolume: {} })],
+    });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'emptydir', targets]);
+    t.match(await mounter.mount(wanted), [
+      {
+        outcome: 'failed',
+        error: { message: `read-only file system, mkdir '${join(targets, 'dump')}'` },
+      },
+    ]);
+  });
+
   t.test('links never leave the volume', async (t) => {
     const { sources, instance, mounted, mounter } = await hotplug(t, ['data']);
     const disk = join(sources['data'] ?? '', 'disk.img');
