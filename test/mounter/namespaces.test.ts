@@ -11,10 +11,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { program } from '../support/holder.ts';
 import { manifest, TestNode, vmi } from '../support/launcher.ts';
 import { skipUnless } from '../support/requirements.ts';
 
@@ -158,7 +157,7 @@ t.test('a sidecar in a user namespace of its own (hostUsers: false)', { skip }, 
     'nsenter',
     [
       ...['-t', String(holder.pid), '--user', '--mount', '--setuid', '0', '--setgid', '0'],
-      ...['sh', '-ec', script, 'sh', root, image, emptyDir, dirname(program)],
+      ...['sh', '-ec', script, 'sh', root, image, emptyDir, node.binaries()],
     ],
     { stdio: ['ignore', 'inherit', 'inherit'], cwd: '/' },
   );

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chownSync,
+  constants,
   existsSync,
   linkSync,
   lstatSync,
@@ -15,6 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { Descriptor } from '../../src/kernel/descriptor.ts';
 import { TestNode, vmi } from '../support/launcher.ts';
 import { skipUnless } from '../support/requirements.ts';
 
@@ -196,10 +198,15 @@ for (const [name, program] of Object.entries(swappers)) {
     const { node, emptyDir, instance, mounter } = await launcher(t);
     writeFileSync(join(node.directories.root, 'victim'), 'victim');
     const script = `const fs = require('node:fs');${program}`;
+    // By its descriptor, and without tap's NODE_OPTIONS, as a repository below /root is closed to a tenant.
+    using executable = Descriptor.open(process.execPath, constants.O_RDONLY);
     const swapper = spawn(
       'setpriv',
-      ['--reuid=107', '--regid=107', '--clear-groups', process.execPath, '-e', script],
-      { stdio: 'ignore', cwd: emptyDir },
+      [
+        ...['--reuid=107', '--regid=107', '--clear-groups'],
+        ...['env', '-i', '/proc/self/fd/3', '-e', script],
+      ],
+      { stdio: ['ignore', 'ignore', 'ignore', executable.number], cwd: emptyDir },
     );
     const ended = once(swapper, 'close');
     t.teardown(() => swapper.kill('SIGKILL'));

@@ -91,7 +91,7 @@ export class TestNode {
     mounts: readonly ContainerMount[] = [],
     copyPaths: readonly string[] = names.map((name) => `${sockets}/${name}`),
   ): Promise<Container> {
-    const binaries = this.#binaries();
+    const binaries = this.binaries();
     const container = new Container({
       image,
       scratch: this.directories.scratch(),
@@ -119,7 +119,8 @@ export class TestNode {
       .reverse();
   }
 
-  #binaries(): string {
+  /** A directory with the program, which a tenant can reach wherever the repository is. */
+  binaries(): string {
     const directory = join(this.directories.root, 'binaries');
     if (!existsSync(directory)) {
       mkdirSync(directory);
