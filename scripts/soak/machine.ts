@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accepts } from '../demo/accepts.ts';
 import { Container } from '../demo/container.ts';
+import { until } from '../demo/holder.ts';
 import type { NodeDirectories, PodDirectories } from '../demo/node-directories.ts';
 import { type CgroupVersion, PodCgroup } from '../demo/pod-cgroup.ts';
 import { denyDevices } from '../demo/virt-launcher.ts';
@@ -76,6 +78,8 @@ export class Machine implements AsyncDisposable {
         await sleep(10);
       }
     }
+    // The names are given by link(2), and the temporary ones taken away after that.
+    await until(() => !readdirSync(this.disks).some((name) => name.startsWith('.container-disk-')));
   }
 
   /** As for want of memory. What is mounted from it stays. */

@@ -41,7 +41,7 @@ function mountsBelow(root: string): string[] {
     .sort();
 }
 
-/** A socket that is still held has no other name than before; those of the holder's own making are not ours. */
+/** A socket that is still held has no other name than before. */
 function filesBelow(directory: string): string[] {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
 }
